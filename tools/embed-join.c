@@ -6,7 +6,7 @@
  * that runs once, after the modules that it imports; what it exports is then known to all:
  *
  *     const{btn,page}=(()=>{  ...  return{btn,page}})();
- *     const{default:$page_queues}=(()=>{const one=$page_queue;  ...  return{default:queues}})();
+ *     const $7=(()=>{const one=$6;  ...  return queues})();
  *
  * What holds:
  *   - names that are not exported are not seen by another module, and hide what has the same name;
@@ -17,6 +17,7 @@
  */
 #include "embed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct module {
     char passes[8][64];           /* export * from */
     struct import imports[MOST_NAMES];
     size_t export_count, pass_count, import_count;
+    size_t number; /* its default export is $NUMBER */
     bool is_open, is_written;
 };
 
@@ -156,6 +158,7 @@ void join_take(const char *name, const char *source)
         while (*s && *s++ != '\n');
     }
     put(&m->body, '\n');
+    m->number = module_count;
     modules[module_count++] = m;
 }
 
@@ -182,6 +185,14 @@ static bool exports(const struct module *m, const char *name)
     return false;
 }
 
+/* What the export default of a module is called in the script. */
+static const char *main_name(const struct module *m)
+{
+    static char name[16];
+    snprintf(name, sizeof(name), "$%zu", m->number);
+    return name;
+}
+
 /* The name that the module has for what another one exports as default. */
 static void write_imports(struct text *out, const struct module *m)
 {
@@ -193,8 +204,8 @@ static void write_imports(struct text *out, const struct module *m)
             continue;
         put_text(out, "const ");
         put_text(out, of->as);
-        put_text(out, "=$");
-        put_text(out, of->from);
+        put(out, '=');
+        put_text(out, main_name(find(of->from, m->name)));
         put_text(out, ";\n");
     }
 }
@@ -202,12 +213,17 @@ static void write_imports(struct text *out, const struct module *m)
 /* {a,b,default:NAME} of what it exports. */
 static void write_exports(struct text *out, const struct module *m, const char *main)
 {
+    if (!m->export_count) {
+        put(out, ' ');
+        put_text(out, main);
+        return;
+    }
     for (size_t i = 0; i < m->export_count; i++) {
         put(out, i ? ',' : '{');
         put_text(out, m->exports[i]);
     }
     if (m->main[0]) {
-        put_text(out, m->export_count ? ",default:" : "{default:");
+        put_text(out, ",default:");
         put_text(out, main);
     }
     put(out, '}');
@@ -224,7 +240,6 @@ static void check_unique(const struct module *m)
 
 static void write_module(struct text *out, struct module *m)
 {
-    char main[80] = "$";
     if (m->is_written)
         return;
     if (m->is_open)
@@ -238,7 +253,7 @@ static void write_module(struct text *out, struct module *m)
     bool gives = m->export_count || m->main[0];
     if (gives) {
         put_text(out, "const");
-        write_exports(out, m, strcat(main, m->name));
+        write_exports(out, m, main_name(m));
         put(out, '=');
     }
     put_text(out, "(()=>{");

@@ -3,7 +3,8 @@
  * tools/embed-js.c -- JavaScript without comments and blanks, for embed-web.
  *
  * It knows as much of the language as it needs: strings, templates, regular expressions, comments.
- * A line end is kept where a statement might end there, so semicolons may be left out.
+ * A line end is kept where a statement might end there, so semicolons may be left out.  Some words
+ * have shorter ones that mean the same (`words`): `const` is a promise to whoever reads the source.
  */
 #include "embed.h"
 
@@ -128,10 +129,18 @@ static void put_gap(struct text *out, char next, bool line)
 
 #define MOST_DEPTH 200
 
-/* Where one is: how many brackets are open, and in which of them the statement is a `const`. */
+/* Where one is: how many brackets are open, and in which of them the statement declares. */
 struct place {
     int depth;
-    bool is_const[MOST_DEPTH];
+    bool is_let[MOST_DEPTH];
+};
+
+/* Words, and what is written for them where they are no name of a member. */
+static const char *const words[][2] = {
+    {"const",     "let"   },
+    {"true",      "!0"    },
+    {"false",     "!1"    },
+    {"undefined", "void 0"},
 };
 
 static bool is_here(const char *s, const char *word)
@@ -156,19 +165,41 @@ static bool ends_condition(const struct text *out)
            (at >= 2 && memcmp(out->at + at - 2, "if", 2) == 0);
 }
 
-/* The end of a statement: `const a=1;const b=2` is one statement, and none is needed before }. */
+/* The word that declares; what follows it, or NULL. */
+static const char *after_declaring(const char *s)
+{
+    return is_here(s, "const") ? s + 5 : is_here(s, "let") ? s + 3 : NULL;
+}
+
+/* The end of a statement: `const a=1;let b=2` is one statement, and none is needed before }. */
 static const char *put_end(struct text *out, struct place *p, const char *s)
 {
     bool line = false;
     const char *next = skip_js(s + 1, &line);
-    if (p->is_const[p->depth] && is_here(next, "const")) {
+    if (p->is_let[p->depth] && after_declaring(next)) {
         put(out, ',');
-        return skip_js(next + 5, &line);
+        return skip_js(after_declaring(next), &line);
     }
-    p->is_const[p->depth] = false;
+    p->is_let[p->depth] = false;
     if (*next != '}' || (last(out) == ')' && ends_condition(out)))
         put(out, ';');
     return next;
+}
+
+/* A word that has a shorter one; what follows it, or NULL: none is here. */
+static const char *put_word(struct text *out, const char *s)
+{
+    if (is_word(last(out)) || last(out) == '.')
+        return NULL;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        bool line = false;
+        const char *next = s + strlen(words[i][0]);
+        if (!is_here(s, words[i][0]) || *skip_js(next, &line) == ':')
+            continue;
+        put_text(out, words[i][1]);
+        return next;
+    }
+    return NULL;
 }
 
 static const char *put_code(struct text *out, struct place *p, const char *s)
@@ -176,12 +207,15 @@ static const char *put_code(struct text *out, struct place *p, const char *s)
     if (is_of(*s, "([{")) {
         if (++p->depth == MOST_DEPTH)
             die("too many brackets");
-        p->is_const[p->depth] = false;
+        p->is_let[p->depth] = false;
     } else if (is_of(*s, ")]}") && --p->depth < 0) {
         die("a bracket closes that did not open at: %.40s", s);
     }
-    if (is_here(s, "const") && (!out->len || is_of(last(out), ";{}\n")))
-        p->is_const[p->depth] = true;
+    if (after_declaring(s) && (!out->len || is_of(last(out), ";{}\n")))
+        p->is_let[p->depth] = true;
+    const char *behind = put_word(out, s);
+    if (behind)
+        return behind;
     if (s[0] == '0' && s[1] == '.' && !is_word(last(out)))
         s++; /* 0.5 is .5 */
     put(out, *s);

@@ -5,7 +5,7 @@
  *     embed-web DIR FILE...     writes DIR/FILE, DIR/FILE.gz and DIR/files.c
  *
  * The Makefile runs it.  It makes one script, app.js, of all modules (embed-join.c), drops comments
- * and blanks (embed-js.c), keeps names and everything else, compresses with gzip and names each
+ * and blanks (embed-js.c), shortens custom properties of the sheet, keeps everything else, compresses with gzip and names each
  * file by a hash of its bytes (the ETag).  The same files give the same bytes.  It fails when the
  * page is over its limits: the page stays one that loads at once.
  */
@@ -103,8 +103,55 @@ const char *copy_string(struct text *out, const char *s)
 
 /* ---- CSS, HTML, SVG -------------------------------------------------------------------------- */
 
+#define MOST_PROPERTIES 52
+
+/* The custom properties that the sheet itself declares: one letter each.  Those that scripts set are
+ * not declared in it, and keep their names. */
+static char properties[MOST_PROPERTIES][32];
+static size_t property_count;
+
+/* The name behind "--"; its length. */
+static size_t property_len(const char *s)
+{
+    size_t n = 0;
+    while (is_word(s[n]) || s[n] == '-')
+        n++;
+    return n;
+}
+
+static size_t property_find(const char *s, size_t n)
+{
+    for (size_t i = 0; i < property_count; i++)
+        if (strlen(properties[i]) == n && strncmp(properties[i], s, n) == 0)
+            return i;
+    return property_count;
+}
+
+static void property_collect(const char *s)
+{
+    for (; (s = strstr(s, "--")); s += 2) {
+        size_t n = property_len(s + 2);
+        if (!n || s[2 + n] != ':' || property_find(s + 2, n) < property_count)
+            continue;
+        if (property_count == MOST_PROPERTIES || n >= sizeof(properties[0]))
+            die("too many custom properties, or too long a name: %.40s", s);
+        memcpy(properties[property_count++], s + 2, n);
+    }
+}
+
+static const char *put_property(struct text *out, const char *s)
+{
+    size_t n = property_len(s + 2), i = property_find(s + 2, n);
+    put_text(out, "--");
+    if (i == property_count)
+        return s + 2; /* its name follows */
+    put(out, (char)(i < 26 ? 'a' + i : 'A' + i - 26));
+    return s + 2 + n;
+}
+
 static void tighten_css(struct text *out, const char *s)
 {
+    property_collect(s);
     while (*s) {
         const char *from = s;
         while (is_blank(*s) || (s[0] == '/' && s[1] == '*')) {
@@ -119,6 +166,8 @@ static void tighten_css(struct text *out, const char *s)
             s++; /* 0.5 is .5 */
         if (*s == '"' || *s == '\'')
             s = copy_string(out, s);
+        else if (s[0] == '-' && s[1] == '-')
+            s = put_property(out, s);
         else if (*s)
             put(out, *s++);
     }

@@ -59,6 +59,7 @@ struct args {
     struct cli_list raise; /* EVENT=JSON */
     struct cli_list attr;  /* NAME=VALUE */
     struct cli_list where; /* ls */
+    const char *count_by;  /* ls */
     const char *payload;   /* of raise */
     const char *key;
     bool await_start;
@@ -150,6 +151,11 @@ struct args {
     bool paused, pause_on_failure;
     uint64_t if_revision; /* 0: any */
 
+    struct cli_list match, weight; /* limit */
+    int by;                        /* as in pawl/limit.h */
+    uint32_t burst;
+    int64_t per_ms;
+
     const char *scope; /* token */
     const char *queues;
     const char *name;
@@ -202,13 +208,14 @@ enum flag_group {
     TAKES_TOP = 1 << 29,
     TAKES_UPDATE = 1 << 30,
 };
-#define TAKES_WATCH (1U << 31) /* no enumerator: it is no int */
+#define TAKES_WATCH (UINT64_C(1) << 31) /* these are no enumerators: they are no int */
+#define TAKES_LIMIT (UINT64_C(1) << 32)
 
 struct verb {
     const char *name;
     const char *words;   /* what comes after it in the usage line: "ID EVENT [JSON]" */
     unsigned min, max;   /* how many words */
-    unsigned takes;      /* flag groups */
+    uint64_t takes;      /* flag groups */
     const char *summary; /* one line for the list of verbs */
     const char *about;   /* a paragraph for --help */
     const char *examples;
@@ -258,6 +265,7 @@ int verb_serve(struct cli *cli);   /* verb_serve.c */
 int verb_token(struct cli *cli);   /* verb_token.c */
 int verb_queue(struct cli *cli);
 int verb_schedule(struct cli *cli); /* verb_queue.c */
+int verb_limit(struct cli *cli);    /* verb_limit.c */
 int verb_worker(struct cli *cli);   /* verb_worker.c */
 int verb_sim(struct cli *cli);      /* verb_sim.c */
 int verb_check(struct cli *cli);    /* verb_check.c */

@@ -25,7 +25,7 @@ struct deed {
 
 /* Find the row of the first word, and check its words and flags.  0, or an exit status: the error
  * was printed.  `group`: the flags that only some rows take. */
-int deed_find(struct cli *cli, const struct deed *deeds, size_t count, unsigned group,
+int deed_find(struct cli *cli, const struct deed *deeds, size_t count, uint64_t group,
               const struct deed **ret);
 /* Run the row on a server; returns the exit status. */
 int deed_run(struct cli *cli, const struct deed *deed);

@@ -47,7 +47,7 @@ static bool takes(const struct deed *deed, const char *flag)
 }
 
 /* Refuse the flag of another row, which would otherwise be ignored. */
-static int check_deed(struct cli *cli, const struct deed *deed, unsigned group)
+static int check_deed(struct cli *cli, const struct deed *deed, uint64_t group)
 {
     const char *verb = cli->verb->name;
     if (cli->word_count < deed->min || cli->word_count > deed->max)
@@ -68,7 +68,7 @@ static int check_deed(struct cli *cli, const struct deed *deed, unsigned group)
     return 0;
 }
 
-int deed_find(struct cli *cli, const struct deed *deeds, size_t count, unsigned group,
+int deed_find(struct cli *cli, const struct deed *deeds, size_t count, uint64_t group,
               const struct deed **ret)
 {
     assert_that(count <= DEEDS_MAX);

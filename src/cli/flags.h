@@ -32,7 +32,7 @@ struct flag {
     size_t at;                /* in struct args */
     const char *value;        /* its name in help; NULL for a switch */
     const char *const *words; /* of a choice; NULL-terminated */
-    unsigned groups;
+    uint64_t groups;
     const char *help;
 };
 

@@ -54,7 +54,7 @@ static void print_flag(const struct flag *flag, FILE *to)
     print_wrapped(flag->help, FLAG_COLUMN, FLAG_COLUMN, to);
 }
 
-static void print_flags(const struct verb *verb, unsigned groups, const char *title, FILE *to)
+static void print_flags(const struct verb *verb, uint64_t groups, const char *title, FILE *to)
 {
     bool any = false;
     for (const struct flag *f = cli_flags; f->name; f++) {

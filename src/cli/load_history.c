@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "cli/out.h"
 #include "view/render.h"
+#include "view/timeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,15 @@ void history_write(struct cli *cli, const struct loaded_history *h)
     render_export_begin(w, cli->mem, &h->info);
     for (size_t i = 0; i < h->count; i++)
         render_event(w, cli->mem, &h->events[i]);
-    render_export_end(w, 0);
+    struct timeline t;
+    timeline_begin(&t, cli->mem);
+    for (size_t i = 0; i < h->count; i++)
+        timeline_add(&t, &h->events[i]);
+    timeline_waits(&t, &h->info);
+    t.execution = h->info.execution;
+    timeline_finish(&t, h->info.updated_ms);
+    render_export_end(w, 0, &t);
+    timeline_end(&t);
     out_json(cli, w);
 }
 

@@ -98,6 +98,16 @@ const struct verb cli_verbs[] = {
      "  {} schedule next --cron '30 2 * * *' --zone Europe/Berlin --count 10\n"
      "  {} schedule backfill nightly --from 2026-10-01T00:00:00Z --to 2026-10-08T00:00:00Z\n",
      verb_schedule},
+    {"limit", "put|ls|show|rm [NAME]", 1, 2,
+     TAKES_URL | TAKES_LIMIT | TAKES_OUTPUT | TAKES_HELP,
+     "limit how much may run, on a server",
+     "put stores a limit, or changes it: how many attempts of the activities it names run at a time "
+     "(--concurrency), and how often one may begin (--rate and --per).  show prints what is in use "
+     "and who waits.",
+     "  {} limit put stripe --match activity=Charge --by key --concurrency 5\n"
+     "  {} limit put mail --match 'activity=Send*' --rate 100 --per 1m --burst 20\n"
+     "  {} limit show stripe\n",
+     verb_limit},
     {"worker", "ls", 1, 1, TAKES_URL | TAKES_OUTPUT | TAKES_HELP,
      "list the workers that poll a server",
      "Those that polled with a name in the last ten minutes: what they can do, what they hold.",
@@ -108,6 +118,7 @@ const struct verb cli_verbs[] = {
      "list instances, newest first", "",
      "  {} ls --status blocked\n"
      "  {} ls --orchestration ProcessOrder --since 1d --all -o ids | xargs {} cancel\n"
+     "  {} ls --where 'total>=500' --count-by status\n"
      "  {} ls --status running --watch\n",
      verb_ls},
     {"show", "ID", 1, 1, LOOK | TAKES_EXECUTION | TAKES_PAGE,
@@ -318,6 +329,7 @@ static const char *const other_words[][2] = {
     {"queues",    "queue ls"  },
     {"cron",      "schedule"  },
     {"schedules", "schedule"  },
+    {"limits",    "limit ls"  },
     {"tokens",    "token ls"  },
     {"modules",   "code"      },
     {"validate",  "check"     },
@@ -436,7 +448,6 @@ int pawl_main(pawl_app *app, int argc, char **argv)
         .priority = CLI_NOT_GIVEN,
         .max_priority = CLI_NOT_GIVEN,
         .delay_ms = -1,
-        .concurrency = 1,
         .steps = 10,
         .width = 100,
         .seconds = 5,

@@ -34,7 +34,7 @@ static const struct flag *find_flag(const char *name, size_t len, const struct v
 {
     const struct flag *found = NULL;
     for (const struct flag *f = cli_flags; f->name; f++) {
-        if (len == 1 ? f->letter != name[0] : strncmp(f->name, name, len) || f->name[len])
+        if (len == 1 ? f->letter != name[0] : strncmp(f->name, name, len) != 0 || f->name[len])
             continue;
         if (!found || (verb && (f->groups & verb->takes)))
             found = f;

@@ -364,13 +364,10 @@ static const char *condition(pawl_mem *mem, const pawl_where *w)
         .ptr;
 }
 
-pawl_status remote_list(struct http *h, const pawl_filter *f, pawl_mem *mem, pawl_page *ret,
-                        pawl_error *reterr)
+/* What a list and a count have in common. */
+static pawl_str query_of(pawl_mem *mem, const pawl_filter *f)
 {
-    struct http_reply a;
     pawl_str q = {"", 0};
-    if (f->limit)
-        q = query(mem, q, "limit", pawl_mem_printf(mem, "%u", f->limit).ptr);
     if (f->state)
         q = query(mem, q, "status", pawl_state_name((pawl_state)(f->state - 1)));
     q = query(mem, q, "orchestration", f->orchestration);
@@ -378,10 +375,33 @@ pawl_status remote_list(struct http *h, const pawl_filter *f, pawl_mem *mem, paw
     q = query(mem, q, "parent", f->parent);
     for (size_t i = 0; i < f->where_count; i++)
         q = query(mem, q, "where", condition(mem, &f->where[i]));
-    q = query(mem, q, "after", f->after);
     if (f->created_after_ms)
         q = query(mem, q, "created_after",
                   pawl_mem_printf(mem, "%lld", (long long)f->created_after_ms).ptr);
+    return q;
+}
+
+pawl_status remote_count(struct http *h, const pawl_filter *f, const char *by, pawl_mem *mem,
+                         pawl_str *ret, pawl_error *reterr)
+{
+    struct http_reply a;
+    pawl_str q = query(mem, query_of(mem, f), "by", by);
+    pawl_status rc =
+        remote_call(h, "GET", pawl_mem_printf(mem, "/api/v1/instances:count%.*s", PAWL_FMT(q)).ptr,
+                    (pawl_str){0}, NULL, mem, &a, reterr);
+    if (rc == PAWL_OK)
+        *ret = a.body;
+    return rc;
+}
+
+pawl_status remote_list(struct http *h, const pawl_filter *f, pawl_mem *mem, pawl_page *ret,
+                        pawl_error *reterr)
+{
+    struct http_reply a;
+    pawl_str q = query_of(mem, f);
+    if (f->limit)
+        q = query(mem, q, "limit", pawl_mem_printf(mem, "%u", f->limit).ptr);
+    q = query(mem, q, "after", f->after);
     pawl_status rc =
         remote_call(h, "GET", pawl_mem_printf(mem, "/api/v1/instances%.*s", PAWL_FMT(q)).ptr,
                     (pawl_str){0}, NULL, mem, &a, reterr);

@@ -17,6 +17,8 @@ pawl_status remote_get(struct http *h, const char *instance, uint64_t execution,
 /* PAWL_TIMEOUT fills in the present state. */
 pawl_status remote_wait(struct http *h, const char *instance, int64_t timeout_ms, pawl_mem *mem,
                         pawl_info *ret, pawl_error *reterr);
+pawl_status remote_count(struct http *h, const pawl_filter *filter, const char *by, pawl_mem *mem,
+                         pawl_str *ret, pawl_error *reterr);
 pawl_status remote_list(struct http *h, const pawl_filter *filter, pawl_mem *mem, pawl_page *ret,
                         pawl_error *reterr);
 pawl_status remote_history(struct http *h, const char *instance, uint64_t execution,

@@ -39,7 +39,7 @@ static int choose_workload(struct bench *b)
         b->steps = i == WORKLOAD_HELLO                           ? 1
                    : i == WORKLOAD_CHAIN || i == WORKLOAD_REPLAY ? cli->args.steps
                                                                  : cli->args.width;
-        b->in_flight = cli->args.concurrency;
+        b->in_flight = cli->args.concurrency ? cli->args.concurrency : 1;
         b->instances = cli->args.instances;
         if (i == WORKLOAD_EVENTS || i == WORKLOAD_TIMERS)
             b->steps = 1;

@@ -15,7 +15,7 @@
 
 #define PAGE 200
 
-/* Everything that is not over, in the order checked. */
+/* The instances that have not ended, in the order in which they are checked. */
 static const pawl_state open_states[] = {PAWL_RUNNING, PAWL_BLOCKED, PAWL_SUSPENDED, PAWL_PENDING};
 
 struct checking {
@@ -196,7 +196,7 @@ static int check_state(struct checking *c, pawl_state state)
     return status;
 }
 
-/* Nothing that is open was looked at: no answer, and surely not a yes. */
+/* No open instance was looked at: this is not a yes. */
 static bool is_blind(const struct checking *c)
 {
     return c->skipped && !c->checked && !c->never_ran;

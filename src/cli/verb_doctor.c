@@ -28,7 +28,7 @@
 #define SHOWN_MAX      5 /* blocked instances and quarantined messages named */
 #define COUNTED_MAX    1000
 
-/* As a store says it (pawl_finding_fn). */
+/* The store calls it with one finding (pawl_finding_fn). */
 enum verdict {
     VERDICT_OK = PAWL_VERDICT_OK,
     VERDICT_WARN = PAWL_VERDICT_WARN,
@@ -144,7 +144,7 @@ static void check_files(struct doctor *d)
 
 /* ---- The store ------------------------------------------------------------------------ */
 
-/* Of what is above `path`, the nearest directory that exists. */
+/* The nearest directory above `path` that exists. */
 static const char *nearest_directory(pawl_mem *mem, const char *path)
 {
     size_t size = strlen(path) + 1;
@@ -152,7 +152,7 @@ static const char *nearest_directory(pawl_mem *mem, const char *path)
     struct stat st;
     memcpy(at, path, size);
     while ((slash = strrchr(at, '/'))) {
-        slash[slash == at] = 0; /* of "/x" the slash stays */
+        slash[slash == at] = 0; /* "/x" keeps its slash */
         if ((stat(at, &st) == 0 && S_ISDIR(st.st_mode)) || slash == at)
             return at;
     }
@@ -199,7 +199,7 @@ static void take_finding(void *user, const char *name, pawl_verdict verdict, con
     find(user, name, (enum verdict)verdict, "%s", text);
 }
 
-/* What the store knows of its own place. */
+/* Ask the store about the place where it lies. */
 static void check_place(struct doctor *d, pawl_store *store)
 {
     const pawl_upkeep_ops *upkeep = store->ops->upkeep;

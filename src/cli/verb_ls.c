@@ -7,6 +7,7 @@
  * every second: a terminal gets the whole list again, a program the rows that changed.
  */
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "cli/out.h"
 #include "cli/session.h"
@@ -21,14 +22,14 @@
 #define PAGE_MAX     1000
 #define WATCH_MS     1000
 
-/* What --watch has told of an instance. */
+/* What --watch printed last about an instance. */
 struct told {
     int64_t updated_ms;
     uint64_t execution;
     pawl_state state;
 };
 
-/* One listing on its way to the output. */
+/* One listing while it is printed. */
 struct listing {
     struct cli *cli; /* its memory is the listing's */
     struct table table;
@@ -75,7 +76,7 @@ static void list_row(struct listing *l, const pawl_info *info)
     table_put(&l->table, render_detail(info), TONE_NONE);
 }
 
-/* Is there news of it since the listing before? */
+/* Did it change since the last listing? */
 static bool is_news(struct listing *l, const pawl_info *info)
 {
     if (!l->told)
@@ -93,7 +94,7 @@ static bool is_news(struct listing *l, const pawl_info *info)
     return true;
 }
 
-/* `mem` is for what need not outlive the row. */
+/* `mem`: for what is needed until the row is printed. */
 static void list_one(struct listing *l, pawl_mem *mem, const pawl_info *info)
 {
     l->count++;
@@ -159,6 +160,76 @@ static int read_where(struct cli *cli, pawl_where ret[CLI_LIST_MAX])
     return 0;
 }
 
+static pawl_filter filter_of(const struct args *a, const pawl_where *where, int64_t now_ms)
+{
+    return (pawl_filter){
+        .size = sizeof(pawl_filter),
+        .where = where,
+        .where_count = a->where.count,
+        .after = a->after,
+        .state = a->status,
+        .orchestration = a->orchestration,
+        .prefix = a->prefix,
+        .parent = a->parent,
+        .created_after_ms = a->since_ms ? now_ms - a->since_ms : 0,
+    };
+}
+
+/* ---- How many ------------------------------------------------------------------------ */
+
+static void print_counts(struct cli *cli, pawl_str counts)
+{
+    static const struct table_column columns[] = {
+        {.head = "VALUE", .flex = true },
+        {.head = "COUNT", .right = true},
+    };
+    struct json_iter it;
+    struct table t;
+    table_init(&t, cli, columns, COUNT_OF(columns));
+    if (cli->args.output == OUTPUT_JSON)
+        out_value(cli, counts);
+    for (json_begin(&it, pawl_json_get(counts, "/groups")); json_next(&it);) {
+        if (cli->args.output == OUTPUT_JSONL)
+            out_value(cli, it.value);
+        if (cli->args.output != OUTPUT_TABLE)
+            continue;
+        pawl_str value = pawl_json_get(it.value, "/value");
+        table_put(&t,
+                  json_type(value) == JSON_STRING ? pawl_json_text(cli->mem, value, "", "") : value,
+                  TONE_NONE);
+        table_putf(&t, TONE_NONE, "%lld", (long long)pawl_json_int(it.value, "/count", 0));
+    }
+    if (cli->args.output == OUTPUT_TABLE)
+        table_print(&t);
+    if (pawl_json_bool(counts, "/more", false))
+        cli_note(cli,
+                 "there may be more: the first 1,000 values of 1,000,000 instances are counted");
+}
+
+static int count_them(struct cli *cli, struct session *session)
+{
+    const struct args *a = &cli->args;
+    pawl_where where[CLI_LIST_MAX];
+    pawl_str counts;
+    pawl_error err;
+    if (a->watch || a->after || a->limit || a->all || a->output == OUTPUT_IDS)
+        return cli_fail(cli, EXIT_USAGE,
+                        "--count-by counts all that match; leave out --watch, --after, --limit, "
+                        "--all and -o ids");
+    int bad = read_where(cli, where);
+    if (bad)
+        return bad;
+    pawl_filter filter = filter_of(a, where, clock_wall_ms());
+    pawl_status rc =
+        session->remote
+            ? remote_count(session->remote, &filter, a->count_by, cli->mem, &counts, &err)
+            : pawl_client_count(session->client, &filter, a->count_by, cli->mem, &counts, &err);
+    if (rc != PAWL_OK)
+        return cli_fail_error(cli, &err);
+    print_counts(cli, counts);
+    return 0;
+}
+
 static int list_pages(struct listing *l, struct session *session)
 {
     struct args *a = &l->cli->args;
@@ -168,17 +239,7 @@ static int list_pages(struct listing *l, struct session *session)
     int bad = read_where(l->cli, where);
     if (bad)
         return bad;
-    pawl_filter filter = {
-        .size = sizeof(pawl_filter),
-        .where = where,
-        .where_count = a->where.count,
-        .after = a->after,
-        .state = a->status,
-        .orchestration = a->orchestration,
-        .prefix = a->prefix,
-        .parent = a->parent,
-        .created_after_ms = a->since_ms ? l->now_ms - a->since_ms : 0,
-    };
+    pawl_filter filter = filter_of(a, where, l->now_ms);
     pawl_mem *mem = pawl_mem_new();
     int status = 0;
     do {
@@ -255,7 +316,9 @@ int verb_ls(struct cli *cli)
     int status = session_open(cli, SESSION_LOOK, &session);
     if (status)
         return status;
-    if (cli->args.watch) {
+    if (cli->args.count_by) {
+        status = count_them(cli, &session);
+    } else if (cli->args.watch) {
         status = list_again(cli, &session);
     } else {
         begin_listing(&listing, cli);

@@ -3,8 +3,8 @@
  * cli/verb_queue.c -- pawl queue …: the queues of a server, from a shell.
  *
  * Each deed is a row: its words, the flags that mean something to it, and its
- * call of the HTTP API.  What a server answers is printed as it came, or the one
- * thing a person wants of it; -o jsonl is one line an item (deed_out.c).
+ * call of the HTTP API.  The answer of the server is printed as it is, or only the
+ * part that a person wants; -o jsonl prints one line per item (deed_out.c).
  */
 #include "base/clock.h"
 #include "cli/deed.h"
@@ -127,7 +127,7 @@ static pawl_str pop_path(struct cli *cli, pawl_str path, int64_t wait_ms)
     return path;
 }
 
-/* `left` rows are wanted; 0: as many as the server likes to give at once. */
+/* Ask for `left` rows; 0: the server chooses how many. */
 static pawl_str page_path(struct cli *cli, pawl_str path, const char *after, uint64_t left)
 {
     static const char *const states[] = {NULL, "ready", "delayed", "locked"};
@@ -157,6 +157,7 @@ int deed_call(struct cli *cli, struct session *s, const char *method, pawl_str p
 {
     struct http_reply answer;
     pawl_error err;
+    *ret = (pawl_str){0};
     if (remote_call(s->remote, method, path.ptr, body, headers, cli->mem, &answer, &err) != PAWL_OK)
         return answer.status == 405
                    ? cli_fail(cli, EXIT_USAGE, "%s cannot do that: its version has no '%s %s'",
@@ -185,7 +186,7 @@ static int run_simple(struct cli *cli, struct session *s, const struct deed *dee
     return status ? status : deed_print(cli, deed, answer);
 }
 
-/* Acknowledging several, some may be gone: 207. */
+/* When several are acknowledged and some are gone, the server answers 207. */
 static int run_ack(struct cli *cli, struct session *s, const struct deed *deed)
 {
     pawl_json *w = pawl_json_new(cli->mem);
@@ -201,7 +202,7 @@ static int run_ack(struct cli *cli, struct session *s, const struct deed *deed)
     return pawl_json_bool(answer, "/success", true) ? EXIT_OK : EXIT_NOT_THERE;
 }
 
-/* A server waits for half a minute; the caller may want more. */
+/* A server waits for half a minute.  Ask again until the time that the caller gave is over. */
 static int run_pop(struct cli *cli, struct session *s, const struct deed *deed)
 {
     int64_t end = clock_mono_ms() + cli->args.wait_ms, left = cli->args.wait_ms;

@@ -22,7 +22,7 @@
 
 #define GDB_WORDS 64
 
-/* One replay as it is told; lives in the child. */
+/* One replay while it is printed.  It lives in the child process. */
 struct replay_report {
     struct cli *cli;
     int64_t first_ms;
@@ -86,7 +86,7 @@ static void tell_event(struct replay_report *t, const pawl_history_event *e, voi
     fflush(stdout); /* the next line of the code may be its last */
 }
 
-/* Where a debugger finds this process.  Never returns: the debugger's end is ours. */
+/* Tell where a debugger finds this process.  It never returns: the debugger ends this process. */
 NORETURN static void pawl_stopped_for_the_debugger(int fd, const char *site)
 {
     char text[240];
@@ -162,7 +162,7 @@ static int find_history(struct cli *cli, struct loaded_history *h)
 
 /* ---- The debugger ---------------------------------------------------------------------- */
 
-/* A command line on its way. */
+/* A command line that is being built. */
 struct words {
     const char *items[GDB_WORDS + 1];
     size_t count;
@@ -203,7 +203,7 @@ static int become_gdb(struct cli *cli, pid_t pid, const char *site)
                     w.items[0], strerror(errno));
 }
 
-/* Everything happens here, the modules too: the debugger finds them by our pid. */
+/* This process loads the modules, too: the debugger finds them by our pid. */
 NORETURN static void debuggee(struct cli *cli, int to, pid_t parent)
 {
     struct replay_report t = {.cli = cli, .stop_fd = to};

@@ -4,7 +4,7 @@
  *
  * run is start and wait in one process that owns the store.  Nothing is lost by
  * ending it at any moment: the start is idempotent by id, so the same command
- * goes on from the last recorded step.
+ * continues from the last recorded step.
  */
 #include "base/clock.h"
 #include "base/json.h"
@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-/* An instance being run in the foreground. */
+/* An instance that runs in the foreground. */
 struct run {
     struct cli *cli;
     struct session session;
@@ -227,7 +227,7 @@ int verb_job(struct cli *cli)
 }
 /* ---- run ----------------------------------------------------------------------- */
 
-/* The key makes it happen once, however often run is repeated. */
+/* Because of the key it happens once, also when `run` is repeated. */
 static int raise_one(struct run *run, const pawl_raise_item *raised)
 {
     struct cli *cli = run->cli;
@@ -236,7 +236,7 @@ static int raise_one(struct run *run, const pawl_raise_item *raised)
     if (pawl_client_raise(run->session.client, run->id, raised->event, raised->data,
                           PAWL_RAISE_OPTS(.idempotency_key = key.ptr), &err) == PAWL_OK)
         return 0;
-    return err.status == PAWL_CONFLICT ? 0 : cli_fail_error(cli, &err); /* ended meanwhile */
+    return err.status == PAWL_CONFLICT ? 0 : cli_fail_error(cli, &err); /* it ended meanwhile */
 }
 
 static int begin(struct run *run)
@@ -257,7 +257,7 @@ static int64_t sleep_ms(const struct run *run)
     return run->progress.on && (left < 0 || left > 100) ? 100 : left;
 }
 
-/* Until it is over, time is up, or a signal came: 0, or that signal. */
+/* Wait until it has ended, or time is up (0), or a signal came (that signal). */
 static int wait_for_end(struct run *run)
 {
     int signal_number = 0;

@@ -27,7 +27,7 @@ static pawl_str path_of(struct cli *cli, const char *rest)
 
 /* ---- When ------------------------------------------------------------------------------ */
 
-/* Of the schedule that the flags describe: nothing is asked of a server. */
+/* Preview the schedule that the flags describe.  No server is asked. */
 static int preview(struct cli *cli, uint32_t count)
 {
     pawl_schedule s;
@@ -140,7 +140,7 @@ static int body_of_backfill(struct cli *cli, pawl_json *w)
     return status;
 }
 
-/* What was done, in one line; the answer as it came for programs. */
+/* Print in one line what was done; programs get the answer of the server. */
 static void report(struct cli *cli, pawl_str answer, const char *done)
 {
     pawl_str instance = pawl_json_text(cli->mem, answer, "/instance", "");

@@ -4,7 +4,7 @@
  *
  * SIGINT and SIGTERM stop it gracefully (status 0): no new requests, answers
  * under way go out, running activities may finish (--drain).  SIGHUP loads the
- * modules again for new versions; versions that are there stay as they are, so
+ * modules again for new versions; versions that are registered stay as they are, so
  * running instances keep the code they began with.  Tokens and certificates are read
  * again, too.  Under systemd it says when it is ready (Type=notify), and that it goes on
  * (WatchdogSec=) while it is healthy.
@@ -39,7 +39,7 @@ static void block_signals(sigset_t *set, sigset_t *before)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* Tell systemd, if that started us. */
+/* Tell systemd, if it started this process. */
 static void notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -54,7 +54,7 @@ static void notify(const char *state)
         return;
     socklen_t n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to, n);
-    (void)sent; /* no supervisor listens: nothing to do about it */
+    (void)sent; /* no supervisor listens, and nothing depends on it */
     close(fd);
 }
 
@@ -89,7 +89,8 @@ static void reload(struct cli *cli, struct session *session, pawl_server *server
     for (uint32_t i = 0; i < cli->args.load.count; i++) {
         pawl_error err;
         pawl_status rc = pawl_app_load(cli->app, cli->args.load.items[i], &err);
-        if (rc == PAWL_OK || rc == PAWL_EXISTS) /* what was there stays, what is new is taken */
+        if (rc == PAWL_OK ||
+            rc == PAWL_EXISTS) /* names that are registered stay, new ones are added */
             cli_note(cli, "loaded %s again; versions that were there stay",
                      cli->args.load.items[i]);
         else
@@ -110,7 +111,7 @@ static int64_t watchdog_ms(void)
     return ms < 10 ? 0 : ms;
 }
 
-/* The next signal; meanwhile systemd is told that we go on, if we do. */
+/* Wait for the next signal.  Meanwhile tell systemd that the server is well, while it is. */
 static int next_signal(struct cli *cli, pawl_server *server, const sigset_t *set, int64_t ms)
 {
     struct timespec wait = deadline_at(ms);

@@ -29,13 +29,13 @@ static const struct table_column event_columns[] = {
     {.head = "DATA", .flex = true },
 };
 
-/* One history on its way to the output. */
+/* One history while it is printed. */
 struct telling {
     struct cli *cli;
     struct table table;
     pawl_json *w; /* -o json */
     int64_t first_ms;
-    pawl_str schedule; /* that started it, and for when; empty: none */
+    pawl_str schedule; /* the schedule that started it, and its occurrence; empty: none */
     pawl_str *names;   /* of tasks, by ref - 1: completions do not repeat them */
     size_t name_cap;
 };
@@ -96,7 +96,7 @@ static void event_row(struct telling *t, const pawl_history_event *e)
     table_put(&t->table, shows_attrs ? e->attrs : e->data, TONE_NONE);
 }
 
-/* A row by itself: the width of the others is not known yet. */
+/* Print one row.  The width of later rows is not known yet. */
 static void event_line(struct telling *t, pawl_mem *mem, const pawl_history_event *e)
 {
     char at[UNITS_BYTES], ref[24] = "";
@@ -140,7 +140,7 @@ static void tell_one(struct telling *t, pawl_mem *mem, const pawl_history_event 
         out_json(t->cli, w);
 }
 
-/* What there is after *after, at most *left; 0 or an exit status. */
+/* Print the events after *after, at most *left of them; 0 or an exit status. */
 static int tell_pages(struct telling *t, struct session *session, uint64_t execution,
                       uint64_t *after, uint64_t *left, bool *retmore)
 {

@@ -3,7 +3,7 @@
  * cli/verb_steer.c -- the verbs that change an instance: raise, rm, prune, and those of
  * tables/operations.h (cancel, terminate, suspend, resume, retry).
  *
- * They record a wish and leave: no module is loaded, so no code runs here.
+ * They record a request and end: no module is loaded, so no code runs here.
  * Several ids may be given; every one is tried, and the exit status is that of
  * the first failure.
  */

@@ -42,7 +42,7 @@ static int token_new(struct cli *cli, const char *file)
     return EXIT_OK;
 }
 
-/* As it was asked for. */
+/* Repeat what the caller asked for. */
 static const char *scope_of(const pawl_token_info *t)
 {
     static const char *const words[] = {"read+", "operate+", "admin+"};

@@ -42,7 +42,7 @@ static int wait_in(struct cli *cli, struct session *session, struct watch *watch
     }
 }
 
-/* The server holds the answer back until there is news, at most a minute. */
+/* The server answers when the instance has ended, or after a minute. */
 static int wait_there(struct cli *cli, struct session *session, pawl_mem *mem)
 {
     int64_t limit = cli->args.timeout_ms;

@@ -3,7 +3,7 @@
  * cli/verb_why.c -- what an instance waits for, since when, what can wake it, what
  * failed last, what happens next and when.  The words are made in view/why.c.
  *
- * --watch says it again whenever something but a time is different, until the instance has ended.
+ * --watch prints it again when it changed in more than its times, until the instance has ended.
  * A server tells when to look again (changes.h); a store is looked at again, at most twice a
  * second.
  */
@@ -41,9 +41,9 @@ struct watching {
     struct session *session;
     struct changes changes;
     pawl_mem *mem;
-    struct buf said; /* what it was about, when it was said last */
-    bool look;       /* there may be news */
-    bool gone;       /* the server is, and that was said */
+    struct buf said; /* the sentence that was printed last, without its times */
+    bool look;       /* the instance may have changed */
+    bool gone;       /* the server is gone, and that was printed */
 };
 
 static void on_change(void *arg, const char *event, pawl_str data)
@@ -55,8 +55,8 @@ static void on_change(void *arg, const char *event, pawl_str data)
 /* What the sentence says, without its times. */
 static pawl_str gist_of(pawl_mem *mem, pawl_str why)
 {
-    static const char *const parts[] = {"/id",     "/kind",   "/attempt",   "/running",
-                                        "/due_at", "/worker", "/last_error"};
+    static const char *const parts[] = {"/id",     "/kind",   "/attempt",    "/running",
+                                        "/due_at", "/worker", "/last_error", "/details"};
     pawl_str gist = pawl_mem_printf(
         mem, "%.*s %.*s %.*s %.*s %.*s", PAWL_FMT(pawl_json_get(why, "/status")),
         PAWL_FMT(pawl_json_get(why, "/mailbox")), PAWL_FMT(pawl_json_get(why, "/finding")),
@@ -79,7 +79,7 @@ static bool has_ended(pawl_mem *mem, pawl_str why)
     return false;
 }
 
-/* -1: go on; an exit status: that was all. */
+/* -1: continue; else the exit status. */
 static int look(struct watching *w)
 {
     pawl_error err;
@@ -105,7 +105,7 @@ static int look(struct watching *w)
     return has_ended(w->mem, why) || ferror(stdout) ? EXIT_OK : -1;
 }
 
-/* How long to sleep if nothing happens; -1: for ever. */
+/* How long to sleep when nothing happens; -1: without end. */
 static int64_t pause_of(const struct watching *w, int64_t before)
 {
     if (!w->session->remote)

@@ -5,11 +5,15 @@
  * Read by openapi.c only (shape.h): handlers read their parameters themselves.
  */
 #include "server/handlers.h"
+#include "server/limit_routes.h"
 #include "server/queues.h"
 #include "server/schedules.h"
 #include "server/shape.h"
+#include "server/turns.h"
 
 /* clang-format off */
+/* In a path it is a name; in a query, how many. */
+#define A_LIMITS_NAME TEXT("limit", NEEDED, "its name", IS_NAME)
 static const struct {
     void (*only)(struct call *c); /* NULL: wherever that name is */
     struct field field;
@@ -17,6 +21,9 @@ static const struct {
     {NULL, TEXT("id", NEEDED, "of the instance", .min = 1, .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},
     {NULL, TEXT("name", NEEDED, "of the event or the update", IS_NAME)},
     {NULL, TEXT("update", NEEDED, "its id")},
+    {handle_stream, TRUTH("brief", 0, "once per second: some of what changed, and how much", .otherwise = "false")},
+    {handle_stream, TEXT("instance", 0, "only this one and its children", .min = 1, .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},
+    {handle_stream, TEXT("queue", 0, "only this one", IS_NAME)},
     {NULL, TEXT("queue", NEEDED, "its name", IS_NAME)},
     {NULL, TEXT("schedule", NEEDED, "its name", IS_NAME)},
     {NULL, TEXT("message", NEEDED, "its id")},
@@ -33,6 +40,7 @@ static const struct {
     {NULL, TEXT("waiting", 0, "only open ones that wait for this: event, event:NAME …; retrying: for another attempt, noworker: for a worker", .pattern = "^(activity|timer|event|update|child|retrying|noworker)(:[^\\u0000]*)?$")},
     {handle_list, TEXT("with", 0, "waiting: waiting_for is filled in, as far as there is time", .words = "waiting")},
     {NULL, TEXT("event", 0, "only those that this event answers")},
+    {NULL, TEXT("by", 0, "status, orchestration, or the name of an attribute; left out: their number alone", .pattern = "^[a-z][a-z0-9_.-]{0,62}$")},
     {NULL, TEXT("orchestration", 0, "only those of this one")},
     {NULL, TEXT("prefix", 0, "only those that begin with this")},
     {NULL, TEXT("parent", 0, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},
@@ -40,13 +48,17 @@ static const struct {
     {NULL, WHOLE("created_before", 0, 0, INT64_MAX, "only those started earlier; milliseconds since 1970")},
     {NULL, WHOLE("ended_after", 0, 0, INT64_MAX, "only those that ended later; milliseconds since 1970")},
     {NULL, WHOLE("ended_before", 0, 0, INT64_MAX, "only those that ended earlier; milliseconds since 1970")},
-    {NULL, TEXT("where", 0, "a condition on an attribute, such as total>=500; up to 8 of them", .pattern = "^[^\\u0000]*$")},
+    {NULL, TEXT("where", 0, "a condition on an attribute, such as total>=500; up to 8 of them", .pattern = CONDITION)},
     {NULL, TEXT("error", 0, "only those with this text in why they failed or are blocked", .pattern = "^[^\\u0000]*$")},
+    {handle_limit, A_LIMITS_NAME},
+    {handle_put_limit, A_LIMITS_NAME},
+    {handle_remove_limit, A_LIMITS_NAME},
     {handle_history, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "1000")},
     {NULL, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "100")},
     {handle_executions, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
     {handle_get, TEXT("with", 0, "why: the reasons in the same answer", .words = "why")},
     {handle_export, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
+    {handle_turn_history, WHOLE("after", 0, 0, INT64_MAX, "the seq of the last event that is known", .otherwise = "0")},
     {handle_history, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
     {handle_messages, TEXT("after", 0, "next of the page before", .pattern = "^[rdl](0|[1-9][0-9]{0,17})[.](0|[1-9][0-9]{0,17})$")},
     {handle_list, TEXT("after", 0, "next of the page before", IS_CURSOR)},

@@ -45,7 +45,15 @@ static bool find_filter(struct call *c, pawl_str *ret)
     return false;
 }
 
-/* The conditions on attributes; the shape has looked that they are texts, and few. */
+static bool refuse_where(struct call *c)
+{
+    answer_error(c, 400, "invalid",
+                 "where must be a list of up to %d conditions: [\"customer=c-42\"]",
+                 PAWL_WHERE_MAX);
+    return false;
+}
+
+/* The conditions on attributes. */
 static bool read_where(struct call *c, pawl_str filter, pawl_filter *f)
 {
     pawl_str list = call_member(filter, "where");
@@ -53,14 +61,19 @@ static bool read_where(struct call *c, pawl_str filter, pawl_filter *f)
     pawl_error err;
     struct json_iter it;
     f->where = where;
-    if (!list.ptr || json_type(list) != JSON_ARRAY)
+    if (!list.ptr || json_type(list) == JSON_NULL)
         return true;
-    for (json_begin(&it, list); json_next(&it) && f->where_count < PAWL_WHERE_MAX;)
+    if (json_type(list) != JSON_ARRAY)
+        return refuse_where(c);
+    for (json_begin(&it, list); json_next(&it);) {
+        if (json_type(it.value) != JSON_STRING || f->where_count == PAWL_WHERE_MAX)
+            return refuse_where(c);
         if (!pawl_where_parse(c->mem, pawl_json_text(c->mem, it.value, "", ""),
                               &where[f->where_count++], &err)) {
             answer_error(c, 400, "invalid", "where: %s", err.text);
             return false;
         }
+    }
     return true;
 }
 
@@ -215,7 +228,7 @@ static void submit_all(struct call *c, struct batch *b, const char *reason)
     pawl_client *client = c->srv->client;
     size_t count = b->page.count;
     reader_keep();
-    c->on_back = answer_batch;
+    c->place.on_back = answer_batch;
     atomic_init(&b->left, count);
     for (size_t i = 0; i < count; i++) {
         struct unit *u = &b->units[i];

@@ -21,7 +21,7 @@ struct call *call_create(pawl_server *s)
     pawl_mem *mem = NULL;
     struct buf body;
     if (c) {
-        s->spare = c->next;
+        s->spare = c->place.next;
         s->spare_count--;
         mem = c->mem;
         body = c->body;
@@ -47,7 +47,7 @@ struct call *call_create(pawl_server *s)
 void call_destroy(struct call *c)
 {
     pawl_server *s = c->srv;
-    assert_that(!c->is_away);
+    assert_that(!c->place.is_away);
     if (s->spare_count >= SPARE_MAX || c->body.cap > SPARE_BODY) {
         pawl_mem_free(c->mem);
         buf_deinit(&c->body);
@@ -57,7 +57,7 @@ void call_destroy(struct call *c)
     pawl_mem_reset(c->mem);
     buf_reset(&c->body);
     c->body.failed = false;
-    c->next = s->spare;
+    c->place.next = s->spare;
     s->spare = c;
     s->spare_count++;
 }

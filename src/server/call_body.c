@@ -81,7 +81,7 @@ bool call_parse_body(struct call *c)
     if (!c->route->body)
         return check_no_body(c);
     c->json = buf_slice(&c->body);
-    if (c->json.len == 0 && c->route->body->presence != BODY_JSON) {
+    if (c->json.len == 0 && !shape_is_needed(c->route->body)) {
         c->json = pawl_s("{}");
         return true;
     }
@@ -185,7 +185,7 @@ bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret)
 /* An empty key comes from a variable that is not set: all such calls would share it. */
 bool call_check_key(struct call *c)
 {
-    size_t n = c->idempotency_key ? strlen(c->idempotency_key) : 1;
+    size_t n = c->given.idempotency_key ? strlen(c->given.idempotency_key) : 1;
     if (n >= 1 && n <= LIMIT_KEY_BYTES)
         return true;
     bool large = n && c->route->family != FAMILY_QUEUE; /* there a key was ever 400 */

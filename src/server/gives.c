@@ -22,7 +22,8 @@ SHAPE(queue_error, "QueueError", "{\"success\":false,\"message\":\"No active loc
 /* clang-format on */
 
 static const struct given *const tables[] = {gives_server, gives_instances, gives_schedules,
-                                             gives_queues, gives_workers};
+                                             gives_queues, gives_workers,   gives_turns,
+                                             gives_limits};
 
 const struct shape *gives_of(const struct route *r, unsigned status)
 {

@@ -20,11 +20,11 @@ struct given {
 };
 
 extern const struct given gives_server[], gives_instances[], gives_schedules[], gives_queues[],
-    gives_workers[];
+    gives_workers[], gives_turns[], gives_limits[];
 
 /* clang-format off */
 #define SHAPE(id, name, example) \
-    static const struct shape id = {name, BODY_JSON, id##_fields, NULL, false, example}
+    static const struct shape id = {name, BODY_JSON, id##_fields, NULL, false, example, NULL}
 #define COUNT_FIELD(n, a)     WHOLE(n, NEEDED, 0, INT64_MAX, a)
 #define MOMENT(n, a)          WHOLE(n, NEEDED | OR_NULL, 0, INT64_MAX, a " (milliseconds since 1970)")
 #define SECONDS(n, a)         NUMBER(n, NEEDED | OR_NULL, 0, 0, a " (seconds since 1970)")

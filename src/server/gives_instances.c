@@ -6,10 +6,20 @@
 #include "tables/instance_texts.h"
 
 /* clang-format off */
+static const struct field start_updated_fields[] = {
+    TEXT("update", NEEDED, "its id"),
+    ANY("result", 0, "the answer"),
+    TEXT("encoding", 0, "text or base64, when result is not JSON"),
+    TEXT("rejected", 0, "why the code rejected it"),
+    TEXT("error", 0, "why there is no answer; absent, as result and rejected: it is not answered yet"),
+    END
+};
+SHAPE(start_updated, "StartUpdated", NULL);
 static const struct field started_fields[] = {
     TEXT("instance", NEEDED, "its id"),
     COUNT_FIELD("execution", "the one that runs"),
     TRUTH("created", NEEDED, "false: it was there already, and is the same"),
+    OBJECT("update", 0, &start_updated, "what became of the update that came with it"),
     END
 };
 SHAPE(started, "Started", "{\"instance\":\"o-1\",\"execution\":1,\"created\":true}");
@@ -40,7 +50,21 @@ SHAPE(try_made, "Try", NULL);
     TEXT("did_you_mean", 0, "of an unknown activity: a known name that resembles it"),     \
     TEXT("last_error", OR_NULL, "of an activity: what the last attempt said"), \
     WHOLE("started_at", 0, 0, INT64_MAX, "of an activity that runs: when this attempt began (milliseconds since 1970)"), \
-    OBJECTS("tries", 0, &try_made, "of an activity: its last failed attempts since the server started, at most eight")
+    OBJECTS("tries", 0, &try_made, "of an activity: its last failed attempts since the server started, at most eight"), \
+    ANY("details", 0, "of an activity: of its last heartbeat that had any"), \
+    TEXT("details_encoding", 0, "text or base64, when details are not JSON"), \
+    OBJECT("limit", 0, &limit_wait, "of an activity: the limit it waits for")
+
+static const struct field limit_wait_fields[] = {
+    TEXT("name", NEEDED, "of the limit"),
+    TEXT("key", NEEDED | OR_NULL, "of the bucket; null: that of all, or of calls without a key"),
+    COUNT_FIELD("in_use", "attempts that have a place in it"),
+    WHOLE("concurrency", NEEDED | OR_NULL, 0, INT64_MAX, "how many places there are; null: it waits for the rate"),
+    COUNT_FIELD("before", "calls that come before it, as far as is known"),
+    MOMENT("begins_at", "of a rate: when its turn may come"),
+    END
+};
+SHAPE(limit_wait, "LimitWait", NULL);
 
 static const struct field ask_fields[] = {
     TEXT("title", 0, "in one line"),
@@ -253,6 +277,21 @@ static const struct field published_fields[] = {
     END
 };
 SHAPE(published, "PublishedValue", NULL);
+static const struct field count_group_fields[] = {
+    ANY("value", NEEDED, "a text or a whole number"),
+    COUNT_FIELD("count", "of the instances that have it"),
+    END
+};
+SHAPE(count_group, "CountGroup", NULL);
+static const struct field counted_fields[] = {
+    TEXT("by", NEEDED | OR_NULL, "what they are counted by"),
+    OBJECTS("groups", NEEDED, &count_group, "in the order of their values, at most 1,000"),
+    COUNT_FIELD("total", "that match"),
+    COUNT_FIELD("examined", "that were looked at"),
+    TRUTH("more", NEEDED, "there may be more, and counts may be too small"),
+    END
+};
+SHAPE(counted, "Counted", NULL);
 static const struct field updated_fields[] = {
     TEXT("update", NEEDED, "its id"),
     ANY("result", OR_NULL, "what the code answered; null: nothing; left out with 202: not answered yet"),
@@ -281,6 +320,7 @@ static const struct field export_fields[] = {
     INSTANCE_FIELDS,
     OBJECTS("events", NEEDED, &event, "in order; at most 20,000, and about 4 MiB of payloads"),
     WHOLE("next", 0, 0, INT64_MAX, "there are more: give it as after; left out, these were the last"),
+    OBJECT("timeline", 0, &timeline, "with the last events: the run as bars, up to its last change"),
     END
 };
 SHAPE(export, "Export", NULL);
@@ -342,7 +382,7 @@ SHAPE(batched, "Batched", NULL);
 
 const struct given gives_instances[] = {
     {handle_start, 0, &started}, {handle_job, 0, &started}, {handle_rerun, 0, &started},
-    {handle_list, 0, &instances}, {handle_batch, 0, &batched}, {handle_get, 0, &instance_now},
+    {handle_list, 0, &instances}, {handle_count, 0, &counted}, {handle_batch, 0, &batched}, {handle_get, 0, &instance_now},
     {handle_executions, 0, &executions}, {handle_export, 0, &export}, {handle_wait, 0, &instance},
     {handle_remove, 0, &removed}, {handle_prune, 0, &pruned}, {handle_history, 0, &history},
     {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},

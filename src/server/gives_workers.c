@@ -17,6 +17,8 @@ static const struct field lease_fields[] = {
     COUNT_FIELD("attempt", "which one, from 1"),
     TEXT("key", NEEDED | OR_NULL, "the same for every attempt: an idempotency key for the outside world"),
     MOMENT("locked_until", "the end of the lease"),
+    ANY("details", 0, "of the last heartbeat that had any; absent: none had"),
+    TEXT("details_encoding", 0, "text or base64, when details are not JSON"),
     END
 };
 SHAPE(lease, "Work", NULL);

@@ -112,7 +112,7 @@ static bool check_host(struct call *c)
     if (host.ptr && is_our_name(c->srv, host_name(host)))
         return true;
     if (guard_is_probe(c)) {
-        c->stranger = true;
+        c->caller.stranger = true;
         return true;
     }
     answer_error(c, 421, "wrong_host",
@@ -155,7 +155,7 @@ static bool check_origin(struct call *c)
 /* A token for queues says nothing about the rest. */
 static bool is_outside(struct call *c)
 {
-    if (!c->queues_only || !c->route || c->route->family == FAMILY_QUEUE ||
+    if (!c->caller.queues_only || !c->route || c->route->family == FAMILY_QUEUE ||
         c->route->handle == handle_stream) /* which tells of its queues alone */
         return false;
     answer_error(c, 403, "forbidden",
@@ -177,8 +177,8 @@ static enum tokens_answer find_scope(struct call *c, const char *given, const ch
     if (given)
         token = strncasecmp(given, "Bearer ", 7) == 0 ? given + 7 : NULL;
     if (token)
-        return tokens_check(c->srv->tokens, token, c, &c->scope);
-    c->scope = given || c->srv->needs_token ? SCOPE_PUBLIC : SCOPE_ADMIN;
+        return tokens_check(c->srv->tokens, token, c, &c->caller.scope);
+    c->caller.scope = given || c->srv->needs_token ? SCOPE_PUBLIC : SCOPE_ADMIN;
     return TOKENS_READ;
 }
 
@@ -197,21 +197,21 @@ static bool check_token(struct call *c, const char *given, const char *cookie)
 {
     enum token_scope needed = c->route ? c->route->scope : SCOPE_READ;
     enum tokens_answer tokens = find_scope(c, given, cookie);
-    c->trusted = c->scope != SCOPE_PUBLIC && !c->stranger;
-    c->unjudged = tokens == TOKENS_COMING && must_wait(c);
-    if (c->unjudged) {
-        c->authorization = kept(c, given);
-        c->cookie = kept(c, cookie);
+    c->caller.trusted = c->caller.scope != SCOPE_PUBLIC && !c->caller.stranger;
+    c->caller.unjudged = tokens == TOKENS_COMING && must_wait(c);
+    if (c->caller.unjudged) {
+        c->caller.authorization = kept(c, given);
+        c->caller.cookie = kept(c, cookie);
         return true;
     }
     bool by_queue = c->route && c->route->family == FAMILY_QUEUE && c->args[0];
-    if (c->scope >= needed && needed > SCOPE_PUBLIC && is_outside(c))
+    if (c->caller.scope >= needed && needed > SCOPE_PUBLIC && is_outside(c))
         return false;
-    if (c->scope >= needed)
+    if (c->caller.scope >= needed)
         return !by_queue || guard_queue(c, c->args[0]);
     if (tokens != TOKENS_READ)
         guard_refuse_unreadable(c);
-    else if (c->scope == SCOPE_PUBLIC)
+    else if (c->caller.scope == SCOPE_PUBLIC)
         answer_error(c, 401, "unauthorized",
                      given    ? "the token is not valid"
                      : cookie ? "the sign-in has ended: its token is not valid; sign in again"
@@ -231,14 +231,14 @@ bool guard_check(struct call *c)
 
 bool guard_judge(struct call *c)
 {
-    return check_token(c, c->authorization, c->cookie);
+    return check_token(c, c->caller.authorization, c->caller.cookie);
 }
 
 bool guard_sees(const struct call *c, pawl_str queue)
 {
-    if (!c->queues.len)
+    if (!c->caller.queues.len)
         return true;
-    for (const char *at = c->queues.ptr, *end = at + c->queues.len; at < end;) {
+    for (const char *at = c->caller.queues.ptr, *end = at + c->caller.queues.len; at < end;) {
         size_t n = strcspn(at, ",");
         if (n && n <= queue.len && memcmp(queue.ptr, at, n) == 0)
             return true;

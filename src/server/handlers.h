@@ -67,6 +67,12 @@ void handle_state(struct call *c);
 void handle_state_key(struct call *c); /* state_wait.c */
 void handle_update(struct call *c);    /* update_wait.c */
 void handle_update_result(struct call *c);
+/* The update that comes with a start; false: 400 was answered.  When the start is answered: true if
+ * there is one, and its answer is waited for. */
+bool read_start_update(struct call *c, pawl_request *q);
+bool follow_start_update(struct call *c);
+void start_members(const struct call *c, pawl_json *w); /* of c->reply */
+void handle_count(struct call *c);                      /* instance_count.c */
 void handle_tree(struct call *c);
 void handle_wait(struct call *c); /* instance_wait.c */
 /* Answer with the instance; false: it could not be read, and that is answered. */

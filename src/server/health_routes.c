@@ -11,7 +11,7 @@ static void write_who(struct call *c, pawl_json *w)
 {
     pawl_json_key(w, "service");
     pawl_json_cstr(w, "pawl");
-    if (!c->trusted)
+    if (!c->caller.trusted)
         return;
     pawl_json_key(w, "version");
     pawl_json_cstr(w, PAWL_VERSION);
@@ -28,7 +28,7 @@ void handle_health(struct call *c)
     write_who(c, w);
     if (!healthy) {
         pawl_json_key(w, "reason");
-        pawl_json_cstr(w, c->trusted ? trouble : "no progress");
+        pawl_json_cstr(w, c->caller.trusted ? trouble : "no progress");
         c->answer.retry_after = 1;
     }
     pawl_json_end(w);
@@ -46,7 +46,7 @@ void handle_ready(struct call *c)
     pawl_json_cstr(w, ready ? "ready" : stopping ? "stopping" : "unavailable");
     if (!ready && !stopping) {
         pawl_json_key(w, "reason");
-        pawl_json_cstr(w, c->trusted ? trouble : "the store is away");
+        pawl_json_cstr(w, c->caller.trusted ? trouble : "the store is away");
         c->answer.retry_after = 1;
     }
     pawl_json_end(w);

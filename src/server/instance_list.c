@@ -131,7 +131,7 @@ static bool read_where(struct call *c, struct list_call *l)
     return true;
 }
 
-static bool read_listing(struct call *c, struct list_call *l)
+bool listing_read(struct call *c, struct list_call *l)
 {
     int64_t limit;
     *l = (struct list_call){
@@ -268,7 +268,7 @@ static bool write_newest(struct list_call *l, pawl_json *w)
 void handle_list(struct call *c)
 {
     struct list_call l;
-    if (!read_listing(c, &l))
+    if (!listing_read(c, &l))
         return;
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);

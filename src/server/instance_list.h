@@ -23,6 +23,8 @@ struct list_call {
     uint64_t examined;
 };
 
+/* What is asked for; false: 400 was answered. */
+bool listing_read(struct call *c, struct list_call *l);
 bool listing_is_over(const struct list_call *l);
 /* Read what the instance waits for into `info`; the wait that the list is about, NULL: none. */
 const pawl_waiting *listing_wait(struct list_call *l, pawl_mem *mem, pawl_info *info);

@@ -16,6 +16,7 @@
 #include "server/census.h"
 #include "server/handlers.h"
 #include "server/series.h"
+#include "server/stream.h"
 #include "view/render.h"
 
 #define WAIT_DEFAULT_MS 30000
@@ -26,14 +27,14 @@ void wait_hang(struct call *c, struct map *list)
 {
     pawl_str id = pawl_s(c->args[0]);
     struct call *first = map_gets(list, id);
-    c->waits = true;
-    c->hangs_in = list;
-    c->wait_prev = first;
-    c->wait_next = first ? first->wait_next : NULL;
-    if (c->wait_next)
-        c->wait_next->wait_prev = c;
+    c->wait.is_in = true;
+    c->wait.list = list;
+    c->wait.prev = first;
+    c->wait.next = first ? first->wait.next : NULL;
+    if (c->wait.next)
+        c->wait.next->wait.prev = c;
     if (first)
-        first->wait_next = c;
+        first->wait.next = c;
     else
         assert_that(map_puts(list, id, c));
 }
@@ -41,32 +42,32 @@ void wait_hang(struct call *c, struct map *list)
 /* Out of it, under the lock. */
 static void unhang(struct call *c)
 {
-    c->waits = false;
-    if (c->wait_next)
-        c->wait_next->wait_prev = c->wait_prev;
-    if (c->wait_prev) {
-        c->wait_prev->wait_next = c->wait_next;
+    c->wait.is_in = false;
+    if (c->wait.next)
+        c->wait.next->wait.prev = c->wait.prev;
+    if (c->wait.prev) {
+        c->wait.prev->wait.next = c->wait.next;
         return;
     }
-    (void)map_removes(c->hangs_in, pawl_s(c->args[0]));
-    if (c->wait_next)
-        assert_that(map_puts(c->hangs_in, pawl_s(c->wait_next->args[0]), c->wait_next));
+    (void)map_removes(c->wait.list, pawl_s(c->args[0]));
+    if (c->wait.next)
+        assert_that(map_puts(c->wait.list, pawl_s(c->wait.next->args[0]), c->wait.next));
 }
 
 void wait_leave(struct call *c)
 {
     pawl_server *s = c->srv;
     pthread_mutex_lock(&s->lock);
-    if (c->waits) {
+    if (c->wait.is_in) {
         unhang(c);
-    } else if (c->is_back) { /* the feed was quicker */
+    } else if (c->place.is_back) { /* the feed was quicker */
         struct call **at = &s->back;
         while (*at != c)
-            at = &(*at)->next;
-        *at = c->next;
+            at = &(*at)->place.next;
+        *at = c->place.next;
         if (!*at)
             s->back_end = at;
-        c->is_back = false;
+        c->place.is_back = false;
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -119,12 +120,12 @@ static bool tell_end(pawl_server *s, const pawl_change *change, pawl_str body)
     else
         recent_ended(&s->recents, change->instance, body);
     for (struct call *next; c; c = next) { /* as call_done(), under the lock */
-        next = c->wait_next;
-        c->waits = false;
-        if (c->looks)
+        next = c->wait.next;
+        c->wait.is_in = false;
+        if (c->wait.looks)
             continue; /* the thread that has it will notice */
         if (body.len) {
-            c->on_back = NULL;
+            c->place.on_back = NULL;
             answer_text(c, 200, NULL, pawl_mem_dup(c->mem, body));
         }
         wake = call_back(c) || wake;
@@ -143,9 +144,9 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count)
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < count; i++) {
         if (changes[i].published || is_end(&changes[i]))
-            wake = state_tell(&s->state_waiting, &changes[i]) || wake;
+            wake = poll_tell(&s->state_waiting, &changes[i]) || wake;
         if (changes[i].answered || is_end(&changes[i]))
-            wake = state_tell(&s->update_waiting, &changes[i]) || wake;
+            wake = poll_tell(&s->update_waiting, &changes[i]) || wake;
         if (is_end(&changes[i]))
             wake = tell_end(s, &changes[i], bodies ? bodies[i] : (pawl_str){0}) || wake;
     }
@@ -176,7 +177,7 @@ static void answer_now(struct call *c)
 {
     pawl_info info;
     pawl_error err;
-    c->on_back = NULL;
+    c->place.on_back = NULL;
     if (pawl_client_get(c->srv->client, c->args[0], 0, c->mem, &info, &err) == PAWL_OK)
         answer_text(c, pawl_state_is_terminal(info.state) ? 200 : 202, NULL, render(c->mem, &info));
     else
@@ -186,9 +187,9 @@ static void answer_now(struct call *c)
 /* The instance has ended, or time is up, or the client is gone. */
 static void look_again(struct call *c)
 {
-    if (c->asker == ASKER_LOST)
+    if (c->place.asker == ASKER_LOST)
         call_drop(c);
-    else if (c->revoked)
+    else if (c->caller.revoked)
         answer_error(c, 401, "unauthorized", "the token was revoked");
     else
         reader_post(c, answer_now);
@@ -196,13 +197,13 @@ static void look_again(struct call *c)
 
 void wait_sleep(struct call *c, void (*again)(struct call *c))
 {
-    c->on_back = again;
+    c->place.on_back = again;
     pthread_mutex_lock(&c->srv->lock);
-    bool waits = c->waits;
-    c->looks = false; /* from here on the feed may have it */
+    bool waits = c->wait.is_in;
+    c->wait.looks = false; /* from here on the feed may have it */
     pthread_mutex_unlock(&c->srv->lock);
-    if (waits && c->asker == ASKER_HERE) {
-        call_park(c, c->until.key);
+    if (waits && c->place.asker == ASKER_HERE) {
+        call_park(c, c->place.until.key);
         return;
     }
     wait_leave(c);
@@ -221,7 +222,7 @@ static void look(struct call *c)
     pawl_state state;
     pawl_error err;
     pawl_status rc = pawl_client_state(c->srv->client, c->args[0], c->mem, &state, &err);
-    c->on_back = wait_on;
+    c->place.on_back = wait_on;
     if (rc == PAWL_OK && !pawl_state_is_terminal(state))
         return;
     wait_leave(c);
@@ -234,7 +235,7 @@ static enum recent_state enter(struct call *c, bool may_park, pawl_str *retbody)
     pawl_server *s = c->srv;
     pthread_mutex_lock(&s->lock);
     enum recent_state state = recent_look(&s->recents, pawl_s(c->args[0]), c->mem, retbody);
-    c->looks = state == RECENT_UNKNOWN;
+    c->wait.looks = state == RECENT_UNKNOWN;
     if (state != RECENT_ENDED && may_park)
         wait_hang(c, &s->waiting);
     pthread_mutex_unlock(&s->lock);
@@ -247,15 +248,15 @@ void handle_wait(struct call *c)
     pawl_str body = {0};
     if (!call_number(c, "timeout_ms", 0, WAIT_MAX_MS, WAIT_DEFAULT_MS, &timeout))
         return;
-    c->on_back = look_again;
-    c->until.key = clock_mono_ms() + timeout;
+    c->place.on_back = look_again;
+    c->place.until.key = clock_mono_ms() + timeout;
     enum recent_state state = enter(c, timeout > 0, &body);
     if (state == RECENT_ENDED)
         answer_text(c, 200, NULL, body);
     else if (timeout == 0)
         reader_post(c, answer_now);
     else if (state == RECENT_ALIVE)
-        call_park(c, c->until.key);
+        call_park(c, c->place.until.key);
     else
         reader_post(c, look);
 }

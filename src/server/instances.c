@@ -33,7 +33,7 @@ void call_submit(struct call *c, const pawl_request *request, void (*on_back)(st
 void call_hand_in(struct call *c, const pawl_request *request, void (*on_back)(struct call *c))
 {
     pawl_error err;
-    c->on_back = on_back;
+    c->place.on_back = on_back;
     if (pawl_client_submit(c->srv->client, request, on_reply, c, &err) == PAWL_OK)
         return;
     c->reply = (pawl_reply){.status = err.status, .error = err};
@@ -41,6 +41,16 @@ void call_hand_in(struct call *c, const pawl_request *request, void (*on_back)(s
 }
 
 /* ---- Start ------------------------------------------------------------------------ */
+
+void start_members(const struct call *c, pawl_json *w)
+{
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, c->reply.instance);
+    pawl_json_key(w, "execution");
+    pawl_json_num(w, (int64_t)c->reply.execution);
+    pawl_json_key(w, "created");
+    pawl_json_truth(w, c->reply.created);
+}
 
 static void started(struct call *c)
 {
@@ -53,14 +63,11 @@ static void started(struct call *c)
         answer_failure(c, &reply->error);
         return;
     }
+    if (follow_start_update(c))
+        return;
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
-    pawl_json_key(w, "instance");
-    pawl_json_cstr(w, reply->instance);
-    pawl_json_key(w, "execution");
-    pawl_json_num(w, (int64_t)reply->execution);
-    pawl_json_key(w, "created");
-    pawl_json_truth(w, reply->created);
+    start_members(c, w);
     pawl_json_end(w);
     answer_json(c, reply->created ? 201 : 200, w);
 }
@@ -80,7 +87,7 @@ static const char *id_of_key(struct call *c, const char *key)
 /* "instance", or "id", or what follows from the key; NULL: the runtime makes one. */
 static bool read_instance(struct call *c, const char **ret)
 {
-    const char *id, *key = c->idempotency_key;
+    const char *id, *key = c->given.idempotency_key;
     if (!call_text(c, c->json, "instance", ret) || !call_text(c, c->json, "id", &id))
         return false;
     if (!*ret)
@@ -173,7 +180,8 @@ void handle_start(struct call *c)
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START};
     if (!call_text(c, c->json, "orchestration", &q.name) || !read_start(c, &q) ||
         !call_text(c, c->json, "version", &q.version) ||
-        !call_truth(c, c->json, "allow_unregistered", &q.allow_unregistered) || !read_raises(c, &q))
+        !call_truth(c, c->json, "allow_unregistered", &q.allow_unregistered) ||
+        !read_raises(c, &q) || !read_start_update(c, &q))
         return;
     if (!q.name) {
         answer_error(c, 400, "invalid",
@@ -258,7 +266,7 @@ void handle_raise(struct call *c)
                       .instance = c->args[0],
                       .name = c->args[1],
                       .data = buf_slice(&c->body)};
-    q.idempotency_key = c->idempotency_key;
+    q.idempotency_key = c->given.idempotency_key;
     if (!call_check_key(c) || !call_flag(c, "await_start", &q.await_start))
         return;
     call_submit(c, &q, accepted);

@@ -73,9 +73,9 @@ static void answer_get(struct call *c, struct why *y, bool with_why)
     write_members(c, w, &y->info);
     pawl_json_end(w);
     pawl_str alone = pawl_json_done(w);
-    (void)snprintf(c->etag, sizeof(c->etag), "\"%016llx\"",
-                   (unsigned long long)(mark_of(y, alone) + with_why));
-    if (c->has_etag && strstr(c->has_etag, c->etag)) {
+    uint64_t mark = mark_of(y, alone) + with_why;
+    (void)snprintf(c->etag, sizeof(c->etag), "\"%016llx\"", (unsigned long long)mark);
+    if (c->given.has_etag && strstr(c->given.has_etag, c->etag)) {
         answer_text(c, 304, NULL, (pawl_str){0});
     } else if (with_why) {
         w = pawl_json_new(c->mem);
@@ -250,6 +250,22 @@ void handle_history(struct call *c)
 
 /* ---- Export ----------------------------------------------------------------------------- */
 
+static bool end_export(struct call *c, pawl_json *w, uint64_t execution)
+{
+    struct timeline t;
+    pawl_error err;
+    timeline_begin(&t, c->mem);
+    bool ok = timeline_gather(&t, c->srv->client, c->args[0], execution, &err) == PAWL_OK;
+    if (ok) {
+        timeline_finish(&t, t.info.updated_ms); /* not now: the same run is the same file */
+        render_export_end(w, 0, &t);
+    } else {
+        answer_failure(c, &err);
+    }
+    timeline_end(&t);
+    return ok;
+}
+
 /* The text of `pawl export`, which `pawl replay` and the page read.  What does not fit follows in
  * further answers: each but the last has `next`. */
 void handle_export(struct call *c)
@@ -273,7 +289,10 @@ void handle_export(struct call *c)
         if (!read_piece(c, &page, &p))
             return;
     while (write_piece(c, w, &page, &p));
-    render_export_end(w, (int64_t)page.next);
+    if (page.next)
+        render_export_end(w, (int64_t)page.next, NULL);
+    else if (!end_export(c, w, info.execution))
+        return;
     answer_json(c, 200, w);
 }
 

@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "base/map.h"
+#include "pawl/limit.h"
 #include "server/handlers.h"
 #include "server/queues.h"
 #include "tables/counters.h"
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define QUEUES_MAX 200 /* with series of their own */
+#define LIMITS_MAX 200 /* the same */
 #define PAGES_MAX  20  /* of a thousand queues: the sums go no further */
 #define TEXT_MAX   (8 << 20)
 
@@ -173,6 +175,35 @@ static void write_tallies(struct buf *m, struct call *c, bool of_activities)
     }
 }
 
+/* ---- Limits --------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *type, *help, *member;
+} limit_numbers[] = {
+    {"limit_in_use",          "gauge",   "attempts that have a place in a limit",        "/in_use"   },
+    {"limit_waiting",         "gauge",   "calls that wait for a limit, as far as known", "/waiting"  },
+    {"limit_throttled_total", "counter", "how often work began to wait for a rate",      "/throttled"},
+};
+
+/* The first LIMITS_MAX by name; none where the store has no limits. */
+static void write_limits(struct buf *m, struct call *c)
+{
+    pawl_str list;
+    if (pawl_limit_list(c->srv->client, NULL, NULL, LIMITS_MAX, c->mem, &list, NULL) != PAWL_OK ||
+        pawl_json_count(list, "") < 1)
+        return;
+    for (size_t i = 0; i < COUNT_OF(limit_numbers); i++) {
+        pawl_json_iter it = pawl_json_each(list, "");
+        family(m, limit_numbers[i].name, limit_numbers[i].type, limit_numbers[i].help);
+        while (pawl_json_next(&it)) {
+            buf_printf(m, "pawl_%s{limit=\"", limit_numbers[i].name);
+            put_label(m, pawl_json_text(c->mem, it.value, "/name", ""));
+            buf_printf(m, "\"} %lld\n",
+                       (long long)pawl_json_int(it.value, limit_numbers[i].member, 0));
+        }
+    }
+}
+
 /* ---- Queues ------------------------------------------------------------------------- */
 
 #define QUEUE_COUNTER(field, name, help)                                                           \
@@ -283,7 +314,7 @@ static const unsigned took_bounds_us[METRICS_BUCKETS - 1] = {
  * time says nothing about the server. */
 void metrics_answered(struct call *c)
 {
-    if (c->waited || c->stream)
+    if (c->place.waited || c->stream)
         return;
     pawl_server *s = c->srv;
     int64_t us = clock_mono_us() - c->began_us;
@@ -360,6 +391,7 @@ void handle_metrics(struct call *c)
     write_delays(&m, &stats);
     write_tallies(&m, c, false);
     write_tallies(&m, c, true);
+    write_limits(&m, c);
     write_queues(&m, c);
     write_http(&m, c->srv);
     write_took(&m, c->srv);

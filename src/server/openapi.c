@@ -94,8 +94,10 @@ static void write_content(struct call *c, pawl_json *w, const struct shape *s, c
     pawl_json_key(w, "schema");
     if (strcmp(type, JSON_TYPE) != 0)
         pawl_json_raw(w, pawl_s("{\"type\":\"string\"}"));
-    else if (!s || s->presence == BODY_VALUE)
+    else if (!s)
         pawl_json_raw(w, pawl_s("{}"));
+    else if (s->presence == BODY_VALUE)
+        schema_field(w, c->mem, s->fields, false);
     else
         schema_ref(w, c->mem, s);
     if (s && s->example) {
@@ -112,7 +114,7 @@ static void write_body(struct call *c, pawl_json *w, const struct route *r)
         return;
     pawl_json_key(w, "requestBody");
     pawl_json_object(w);
-    put_truth(w, "required", r->body->presence == BODY_JSON);
+    put_truth(w, "required", shape_is_needed(r->body));
     write_content(c, w, r->body, JSON_TYPE);
     pawl_json_end(w);
 }
@@ -194,7 +196,7 @@ static void write_response(struct call *c, pawl_json *w, const struct route *r, 
 static void write_responses(struct call *c, pawl_json *w, const struct route *r)
 {
     bool guarded = r->scope != SCOPE_PUBLIC, is_get = strcmp(r->method, "GET") == 0;
-    bool open = is_get && (r->handle == handle_stream || strcmp(r->path, "/queue") == 0);
+    bool open = is_get && strcmp(r->path, "/queue") == 0;
     bool probe = guard_is_probe(&(struct call){.route = r}); /* under any name */
     const struct {
         unsigned status;
@@ -290,13 +292,13 @@ static void write_paths(struct call *c, pawl_json *w)
 
 static void write_components(struct call *c, pawl_json *w)
 {
-    struct schemas all = {.count = 0};
+    struct schemas all = {.mem = c->mem};
     for (const struct route *r = server_routes; r->method; r++)
         schemas_of_route(&all, r);
     pawl_json_key(w, "components");
     pawl_json_object(w);
     pawl_json_key(w, "schemas");
-    schemas_write(&all, w, c->mem);
+    schemas_write(&all, w);
     pawl_json_key(w, "securitySchemes");
     pawl_json_raw(w, pawl_s("{\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
                             "\"a token of pawl token new; its scope must reach x-scope\"}}"));

@@ -3,6 +3,7 @@
 #ifndef PAWL_SERVER_OPENAPI_H
 #define PAWL_SERVER_OPENAPI_H
 
+#include "base/vec.h"
 #include "server/server.h"
 
 /* A member with a text. */
@@ -13,13 +14,17 @@ void schema_field(pawl_json *w, pawl_mem *mem, const struct field *f, bool descr
 void schema_ref(pawl_json *w, pawl_mem *mem, const struct shape *shape);
 
 /* Every shape that the routes use, each once. */
+struct schema {
+    const struct shape *shape;
+    bool closed; /* of a request: nothing else may be in it */
+};
+
 struct schemas {
-    const struct shape *items[128];
-    bool closed[128]; /* of a request: nothing else may be in it */
-    size_t count;
+    pawl_mem *mem;
+    LIST(struct schema) list;
 };
 
 void schemas_of_route(struct schemas *all, const struct route *r);
-void schemas_write(const struct schemas *all, pawl_json *w, pawl_mem *mem);
+void schemas_write(const struct schemas *all, pawl_json *w);
 
 #endif

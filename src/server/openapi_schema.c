@@ -101,12 +101,30 @@ static void write_items(pawl_json *w, pawl_mem *mem, const struct field *f)
     pawl_json_end(w);
 }
 
+/* Names that people choose, with a text, a whole number or null each: as attributes.c reads them. */
+static void write_attributes(pawl_json *w)
+{
+    put_number(w, "maxProperties", PAWL_ATTRIBUTES_MAX);
+    pawl_json_key(w, "propertyNames");
+    pawl_json_raw(w, pawl_s("{\"pattern\":\"^(?!pawl[.])[a-z][a-z0-9_.-]{0,62}$\"}"));
+    pawl_json_key(w, "additionalProperties");
+    pawl_json_object(w);
+    pawl_json_key(w, "type");
+    pawl_json_raw(w, pawl_s("[\"string\",\"integer\",\"null\"]"));
+    put_number(w, "maxLength", PAWL_ATTRIBUTE_TEXT_MAX);
+    openapi_put(w, "pattern", "^[^\\u0000-\\u001f\\u007f]*$");
+    put_number(w, "minimum", INT64_MIN);
+    put_number(w, "maximum", INT64_MAX);
+    pawl_json_end(w);
+}
+
 static void write_members(pawl_json *w, pawl_mem *mem, const struct field *f)
 {
     static const char *const types[] = {
         [KIND_TEXT] = "string",   [KIND_WHOLE] = "integer", [KIND_NUMBER] = "number",
-        [KIND_TRUTH] = "boolean", [KIND_OBJECT] = "object", [KIND_LIST] = "array",
-        [KIND_TEXTS] = "array",   [KIND_VALUES] = "array",  [KIND_NUMBERS] = "array"};
+        [KIND_TRUTH] = "boolean", [KIND_OBJECT] = "object", [KIND_ATTRIBUTES] = "object",
+        [KIND_LIST] = "array",    [KIND_TEXTS] = "array",   [KIND_VALUES] = "array",
+        [KIND_NUMBERS] = "array"};
     if (f->kind != KIND_ANY)
         write_type(w, types[f->kind], f->flags & OR_NULL);
     if (f->words && f->kind == KIND_TEXT)
@@ -120,6 +138,8 @@ static void write_members(pawl_json *w, pawl_mem *mem, const struct field *f)
         write_text(w, f);
     else if (f->kind == KIND_WHOLE || f->kind == KIND_NUMBER)
         write_bounds(w, f, "minimum", "maximum");
+    if (f->kind == KIND_ATTRIBUTES)
+        write_attributes(w);
     if (f->kind >= KIND_LIST)
         write_items(w, mem, f);
     if (f->kind == KIND_NUMBER)
@@ -178,20 +198,43 @@ static void write_required(pawl_json *w, const struct shape *s)
     pawl_json_end(w);
 }
 
-/* "not": both of two that contradict each other.  No shape has more than one such pair. */
-static void write_contradiction(pawl_json *w, const struct shape *s)
+/* The field contradicts one that comes later: each pair is met once. */
+static bool is_first_of_pair(const struct field *f)
 {
-    const struct field *f = s->fields;
-    while (f->name && !f->not_with)
-        f++;
-    if (!f->name)
-        return;
-    pawl_json_key(w, "not");
+    const struct field *other = f + 1;
+    while (f->not_with && other->name && strcmp(other->name, f->not_with) != 0)
+        other++;
+    return f->not_with && other->name;
+}
+
+static void write_pair(pawl_json *w, const struct field *f)
+{
     pawl_json_object(w);
     pawl_json_key(w, "required");
     pawl_json_array(w);
     pawl_json_cstr(w, f->name);
     pawl_json_cstr(w, f->not_with);
+    pawl_json_end(w);
+    pawl_json_end(w);
+}
+
+/* "not": both of two that contradict each other, for each such pair, and what is never right. */
+static void write_contradictions(pawl_json *w, const struct shape *s)
+{
+    bool any = s->never;
+    for (const struct field *f = s->fields; f->name; f++)
+        any = any || is_first_of_pair(f);
+    if (!any)
+        return;
+    pawl_json_key(w, "not");
+    pawl_json_object(w);
+    pawl_json_key(w, "anyOf");
+    pawl_json_array(w);
+    for (const struct field *f = s->fields; f->name; f++)
+        if (is_first_of_pair(f))
+            write_pair(w, f);
+    if (s->never)
+        pawl_json_raw(w, pawl_s(s->never));
     pawl_json_end(w);
     pawl_json_end(w);
 }
@@ -231,7 +274,7 @@ static void write_object(pawl_json *w, pawl_mem *mem, const struct shape *s, con
     }
     pawl_json_end(w);
     write_required(w, s);
-    write_contradiction(w, s);
+    write_contradictions(w, s);
     if (closed)
         write_closed(w, s);
     pawl_json_end(w);
@@ -263,12 +306,10 @@ static void collect(struct schemas *all, const struct shape *s, bool closed)
 {
     if (!s || s->presence == BODY_VALUE)
         return;
-    for (size_t i = 0; i < all->count; i++)
-        if (all->items[i] == s)
+    for (size_t i = 0; i < all->list.count; i++)
+        if (all->list.items[i].shape == s)
             return;
-    assert_that(all->count < COUNT_OF(all->items));
-    all->closed[all->count] = closed;
-    all->items[all->count++] = s;
+    *list_add(all->mem, &all->list) = (struct schema){s, closed};
     collect(all, s->instead, closed);
     for (const struct field *f = s->fields; f->name; f++)
         collect(all, f->inside, closed);
@@ -284,10 +325,10 @@ void schemas_of_route(struct schemas *all, const struct route *r)
     }
 }
 
-void schemas_write(const struct schemas *all, pawl_json *w, pawl_mem *mem)
+void schemas_write(const struct schemas *all, pawl_json *w)
 {
     pawl_json_object(w);
-    for (size_t i = 0; i < all->count; i++)
-        write_shape(w, mem, all->items[i], all->closed[i]);
+    for (size_t i = 0; i < all->list.count; i++)
+        write_shape(w, all->mem, all->list.items[i].shape, all->list.items[i].closed);
     pawl_json_end(w);
 }

@@ -24,6 +24,8 @@ bool paging_count(struct paging *p, size_t bytes)
 
 size_t paging_bytes_of(const pawl_info *info)
 {
-#define BYTES(field, ...) +info->field.len
-    return info->output.len + info->error.len INSTANCE_TEXTS(BYTES);
+    size_t bytes = info->output.len + info->error.len;
+#define BYTES(field, ...) bytes += info->field.len;
+    INSTANCE_TEXTS(BYTES)
+    return bytes;
 }

@@ -20,7 +20,7 @@ static void write_extended(struct call *c, const pawl_queue_reply *reply)
     pawl_json_key(w, "success");
     pawl_json_truth(w, true);
     pawl_json_key(w, "lock_id");
-    pawl_json_cstr(w, c->lock_id);
+    pawl_json_cstr(w, c->queueing.lock_id);
     write_seconds(w, "new_expires_at", reply->locked_until_ms);
     pawl_json_end(w);
     answer_json(c, 200, w);
@@ -30,15 +30,16 @@ void handle_extend(struct call *c)
 {
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_EXTEND};
     int64_t more, ttl;
-    c->lock_id = queue_lock_id(c);
-    if (!c->lock_id || !read_seconds(c, c->json, "additional_ttl_seconds", 1, 300, &more) ||
+    c->queueing.lock_id = queue_lock_id(c);
+    if (!c->queueing.lock_id ||
+        !read_seconds(c, c->json, "additional_ttl_seconds", 1, 300, &more) ||
         !read_seconds(c, c->json, "ttl_seconds", 1, 300, &ttl))
         return;
     if (ttl > 0 && more < 0)
         q.ttl_ms = ttl;
     else
         q.extend_ms = more > 0 ? more : 30000;
-    q.lock_ids = &c->lock_id;
+    q.lock_ids = &c->queueing.lock_id;
     q.lock_count = 1;
     queue_submit(c, &q, write_extended, false);
 }
@@ -52,13 +53,13 @@ void handle_release(struct call *c)
 {
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_RELEASE};
     int64_t delay;
-    c->lock_id = queue_lock_id(c);
-    if (!c->lock_id || !read_seconds(c, c->json, "delay_seconds", 0, 604800, &delay) ||
+    c->queueing.lock_id = queue_lock_id(c);
+    if (!c->queueing.lock_id || !read_seconds(c, c->json, "delay_seconds", 0, 604800, &delay) ||
         !call_reason(c, &q.reason))
         return;
     q.delay_ms = delay > 0 ? delay : 0;
     q.has_delay = delay >= 0;
-    q.lock_ids = &c->lock_id;
+    q.lock_ids = &c->queueing.lock_id;
     q.lock_count = 1;
     queue_submit(c, &q, write_released, false);
 }
@@ -80,10 +81,10 @@ static void write_buried(struct call *c, const pawl_queue_reply *reply)
 void handle_deadletter(struct call *c)
 {
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_DEADLETTER};
-    c->lock_id = queue_lock_id(c);
-    if (!c->lock_id || !call_reason(c, &q.reason))
+    c->queueing.lock_id = queue_lock_id(c);
+    if (!c->queueing.lock_id || !call_reason(c, &q.reason))
         return;
-    q.lock_ids = &c->lock_id;
+    q.lock_ids = &c->queueing.lock_id;
     q.lock_count = 1;
     queue_submit(c, &q, write_buried, false);
 }

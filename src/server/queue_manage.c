@@ -89,7 +89,7 @@ static const char *both_prefixes(const char *a, const char *b)
 static const char *next_prefix(const struct call *c, const char *last)
 {
     const char *best = NULL;
-    for (const char *at = c->queues.ptr; *at;) {
+    for (const char *at = c->caller.queues.ptr; *at;) {
         size_t n = strcspn(at, ",");
         const char *one = pawl_mem_dup(c->mem, (pawl_str){at, n}).ptr;
         if (n && (!last || (strcmp(one, last) > 0 && strncmp(one, last, strlen(last)) != 0)) &&
@@ -134,7 +134,7 @@ static bool write_names(struct names *n, const char *prefix)
 static bool write_allowed(struct names *n, const char *prefix)
 {
     const char *at = NULL, *both;
-    if (!n->c->queues.len)
+    if (!n->c->caller.queues.len)
         return write_names(n, prefix);
     while (!n->more && (at = next_prefix(n->c, at)))
         if ((both = both_prefixes(at, prefix ? prefix : "")) && !write_names(n, both))

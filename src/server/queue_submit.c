@@ -78,7 +78,7 @@ static void on_reply(void *arg, const pawl_queue_reply *reply)
     struct call *c = arg;
     struct queue_call *q = c->data;
     if (reply->status == PAWL_OK ||
-        (q->op == PAWL_QUEUE_ACK && c->extended && reply->outcome_count)) {
+        (q->op == PAWL_QUEUE_ACK && c->queueing.extended && reply->outcome_count)) {
         q->write(c, reply);
     } else {
         answer_trouble(c, q->op, reply);

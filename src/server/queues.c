@@ -157,7 +157,7 @@ static void write_pushed(struct call *c, const pawl_queue_reply *reply)
     pawl_json_truth(w, true);
     pawl_json_key(w, "message");
     pawl_json_str(w, pushed_message(c, first->priority));
-    if (c->extended) {
+    if (c->queueing.extended) {
         pawl_json_key(w, "id");
         write_id(w, first->id);
         pawl_json_key(w, "duplicate");
@@ -202,7 +202,7 @@ void handle_push(struct call *c)
     struct push p = {0};
     pawl_queue_item one = {0};
     pawl_str items = call_field(c, c->json, "items");
-    const char *key = c->idempotency_key;
+    const char *key = c->given.idempotency_key;
     p.bulk = items.ptr && !call_field(c, c->json, "item").ptr;
     if (!call_check_key(c))
         return;
@@ -218,7 +218,7 @@ void handle_push(struct call *c)
     }
     if (key)
         add_keys(c, &p, key);
-    c->extended = p.extended;
+    c->queueing.extended = p.extended;
     pawl_queue_request q = {.size = sizeof(q),
                             .op = PAWL_QUEUE_PUSH,
                             .items = p.items,
@@ -282,7 +282,7 @@ static void write_popped(struct call *c, const pawl_queue_reply *reply)
     pawl_json_end(w);
     pawl_json_key(w, "count");
     pawl_json_num(w, (int64_t)reply->message_count);
-    if (c->wants_lock) {
+    if (c->queueing.wants_lock) {
         pawl_json_key(w, "locked");
         pawl_json_truth(w, reply->locked);
         if (reply->locked) {
@@ -290,7 +290,7 @@ static void write_popped(struct call *c, const pawl_queue_reply *reply)
             write_seconds(w, "lock_expires_at", reply->locked_until_ms);
         }
     }
-    if (c->extended)
+    if (c->queueing.extended)
         write_messages(c, w, reply);
     pawl_json_end(w);
     answer_json(c, 200, w);
@@ -311,8 +311,8 @@ void handle_pop(struct call *c)
     q.ttl_ms = ttl > 0 ? ttl * 1000 : 0;
     q.wait_ms = wait > 0 ? wait * 1000 : 0;
     q.count = (uint32_t)count;
-    c->wants_lock = q.require_ack;
-    c->extended = call_param(c, "count") || wait >= 0 || meta || q.has_priority;
+    c->queueing.wants_lock = q.require_ack;
+    c->queueing.extended = call_param(c, "count") || wait >= 0 || meta || q.has_priority;
     queue_submit(c, &q, write_popped, q.wait_ms > 0);
 }
 
@@ -415,6 +415,6 @@ void handle_ack(struct call *c)
         q.lock_ids = &one;
         q.lock_count = 1;
     }
-    c->extended = many.ptr != NULL;
+    c->queueing.extended = many.ptr != NULL;
     queue_submit(c, &q, many.ptr ? write_results : write_acked, false);
 }

@@ -23,18 +23,18 @@ static _Thread_local bool kept;
 
 static void put(struct reader_line *lane, struct call *c)
 {
-    c->next = NULL;
-    c->prev = lane->last;
-    *(lane->last ? &lane->last->next : &lane->first) = c;
+    c->place.next = NULL;
+    c->place.prev = lane->last;
+    *(lane->last ? &lane->last->place.next : &lane->first) = c;
     lane->last = c;
-    c->lane = lane;
+    c->place.lane = lane;
 }
 
 static void take(struct call *c)
 {
-    *(c->prev ? &c->prev->next : &c->lane->first) = c->next;
-    *(c->next ? &c->next->prev : &c->lane->last) = c->prev;
-    c->lane = NULL;
+    *(c->place.prev ? &c->place.prev->place.next : &c->place.lane->first) = c->place.next;
+    *(c->place.next ? &c->place.next->place.prev : &c->place.lane->last) = c->place.prev;
+    c->place.lane = NULL;
 }
 
 /* ---- The threads ------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static struct call *next_call(pawl_server *s, bool *late)
 /* Free what was read: a large answer may wait long for its client. */
 static void slim(struct call *c)
 {
-    if (!c->answer.status || c->on_back ||
+    if (!c->answer.status || c->place.on_back ||
         arena_bytes(c->mem) < c->answer.body.len + c->answer.body.len / 4 + SLIM_BYTES)
         return;
     pawl_mem *mem = pawl_mem_new();
@@ -84,7 +84,7 @@ static void *reader_thread(void *arg)
     bool late = false;
     for (struct call *c; (c = next_call(s, &late));) {
         kept = false;
-        c->read(c);
+        c->place.read(c);
         if (kept) /* `c` may be gone */
             continue;
         slim(c);
@@ -110,18 +110,18 @@ static void refuse(struct call *c)
 void reader_post(struct call *c, void (*read)(struct call *c))
 {
     pawl_server *s = c->srv;
-    c->read = read;
+    c->place.read = read;
     pthread_mutex_lock(&s->read_lock);
     bool posted = !s->read_stop;
     if (posted)
-        put(c->asker == ASKER_HERE ? &s->reads : &s->late, c);
+        put(c->place.asker == ASKER_HERE ? &s->reads : &s->late, c);
     pthread_mutex_unlock(&s->read_lock);
     if (!posted) {
         refuse(c);
         return;
     }
     pthread_cond_signal(&s->read_wake);
-    if (!c->is_away)
+    if (!c->place.is_away)
         call_away(c);
 }
 
@@ -129,7 +129,7 @@ bool reader_drop(struct call *c)
 {
     pawl_server *s = c->srv;
     pthread_mutex_lock(&s->read_lock);
-    bool waits = c->lane;
+    bool waits = c->place.lane;
     if (waits)
         take(c);
     pthread_mutex_unlock(&s->read_lock);
@@ -140,7 +140,7 @@ void reader_put_off(struct call *c)
 {
     pawl_server *s = c->srv;
     pthread_mutex_lock(&s->read_lock);
-    if (c->lane == &s->reads) {
+    if (c->place.lane == &s->reads) {
         take(c);
         put(&s->late, c);
     }
@@ -163,7 +163,7 @@ static void refuse_all(struct reader_line *lane)
 {
     for (struct call *c; (c = lane->first);) {
         take(c);
-        c->on_back = NULL;
+        c->place.on_back = NULL;
         refuse(c);
         call_done(c);
     }

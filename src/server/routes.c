@@ -7,8 +7,10 @@
  * split before escapes are undone: an instance id may contain %2F.
  */
 #include "server/handlers.h"
+#include "server/limit_routes.h"
 #include "server/queues.h"
 #include "server/schedules.h"
+#include "server/turns.h"
 #include "server/worker_calls.h"
 #include "tables/operations.h"
 
@@ -44,8 +46,8 @@ const struct route server_routes[] = {
      "200", "figures in Prometheus text format"),
     ROUTE("GET", "/openapi.json", handle_openapi, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
      "200", "this document"),
-    ROUTE("GET", "/api/v1/stream", handle_stream, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API, "",
-     "200 429", "server-sent events: what changed"),
+    ROUTE("GET", "/api/v1/stream", handle_stream, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API,
+     "brief instance queue", "200 429", "server-sent events: what changed"),
     ROUTE("GET", "/api/v1/registry", handle_registry, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "", "200", "the code this server has: orchestrations with versions, activities, modules"),
     ROUTE("GET", "/api/v1/overview", handle_overview, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
@@ -63,6 +65,10 @@ const struct route server_routes[] = {
      "status orchestration prefix parent created_after limit after roots q sort waiting with"
      " where created_before ended_after ended_before error",
      "200 404", "instances, newest first; 404: no such parent"),
+    ROUTE("GET", "/api/v1/instances:count", handle_count, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
+     "by status orchestration prefix parent created_after roots q"
+     " where created_before ended_after ended_before error",
+     "200 404", "how many instances match, by status, orchestration or an attribute"),
     ROUTE("POST", "/api/v1/instances:batch", handle_batch, SCOPE_ADMIN, ON_READER, &takes_batch,
      FAMILY_API, "", "200 404", "one action on every instance that matches a filter"),
     ROUTE_AT(AT_PRUNE, handle_prune, SCOPE_ADMIN, ON_LOOP, &takes_prune, FAMILY_API,
@@ -99,12 +105,14 @@ const struct route server_routes[] = {
      FAMILY_API, "wait_ms", "200 202 404 409 410", "the answer of an update, by its id"),
     ROUTE_AT(AT_STEER("rerun"), handle_rerun, SCOPE_OPERATE, ON_LOOP, &takes_rerun, FAMILY_API, "",
      "200 404 409", "run an ended instance again"),
-    ROUTE_AT(AT_ATTRIBUTES, handle_set_attributes, SCOPE_OPERATE, ON_LOOP, &takes_value, FAMILY_API, "",
-     "200 404", "change its attributes: merged, null removes one"),
+    ROUTE_AT(AT_ATTRIBUTES, handle_set_attributes, SCOPE_OPERATE, ON_LOOP, &takes_attributes, FAMILY_API, "",
+     "200 404 409", "change its attributes: merged, null removes one"),
     STEERING(STEER_ROUTE)
     SCHEDULE_ROUTES
+    LIMIT_ROUTES
     QUEUE_ROUTES
     WORK_ROUTES
+    TURN_ROUTES
     {NULL, NULL, NULL, NULL, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, NULL, NULL, NULL, 0},
 };
 /* clang-format on */

@@ -6,53 +6,21 @@
  * durable.  A PUT is looked at by a reader first, which may have to read the file of a time zone.
  * Called by routes.c.
  */
+#include "server/condition.h"
 #include "server/handlers.h"
 #include "server/schedules.h"
 #include "view/schedule_view.h"
-#include "view/units.h"
 
 #include <string.h>
 
 #define SHOWN_NEXT 3
 
-void schedule_keep_values(struct call *c, const struct head *head)
-{
-    pawl_str match = head_get(head, "If-Match"), none = head_get(head, "If-None-Match");
-    if (match.ptr)
-        c->if_match = pawl_mem_dup(c->mem, match).ptr;
-    if (none.ptr)
-        c->has_etag = pawl_mem_dup(c->mem, none).ptr;
-}
-
-/* If-Match: "3" is the revision it must have; If-None-Match: * says that there must be none. */
-static bool read_condition(struct call *c, uint64_t *ret)
-{
-    *ret = 0;
-    if (c->has_etag && (c->if_match || strcmp(c->has_etag, "*") != 0)) {
-        answer_error(c, 400, "invalid", "If-None-Match can only be *; it means: only if it is new");
-        return false;
-    }
-    if (c->has_etag)
-        *ret = PAWL_IF_NEW;
-    if (!c->if_match)
-        return true;
-    size_t len = strlen(c->if_match);
-    bool quoted = len > 2 && c->if_match[0] == '"' && c->if_match[len - 1] == '"';
-    const char *digits =
-        quoted ? pawl_mem_dup(c->mem, (pawl_str){c->if_match + 1, len - 2}).ptr : c->if_match;
-    if (parse_count(digits, INT64_MAX, ret) && *ret)
-        return true;
-    answer_error(c, 400, "invalid", "If-Match must be a revision, such as \"3\"");
-    return false;
-}
-
 static void answer_refused(struct call *c)
 {
     const pawl_error *err = &c->reply.error;
-    bool condition = c->if_match || c->has_etag;
-    if (condition && (err->status == PAWL_CONFLICT || err->status == PAWL_EXISTS))
-        answer_error(c, 412, pawl_status_code(err->status), "%s", err->text);
-    else if (c->data && err->status == PAWL_LIMIT) /* a PUT */
+    if (condition_failed(c))
+        return;
+    if (c->data && err->status == PAWL_LIMIT) /* a PUT */
         schedule_refuse(c, err);
     else
         answer_failure(c, err);
@@ -104,7 +72,7 @@ void handle_put_schedule(struct call *c)
         .size = sizeof(q), .op = PAWL_OP_SCHEDULE_PUT, .name = c->args[0], .data = c->json};
     pawl_error err;
     c->data = p;
-    if (!read_condition(c, &q.if_revision))
+    if (!condition_read(c, &q.if_revision))
         return;
     if (pawl_schedule_from_json(c->json, c->mem, &p->spec, &err) != PAWL_OK ||
         pawl_schedule_next(&p->spec, pawl_client_now(c->srv->client), p->next, SHOWN_NEXT,
@@ -152,7 +120,7 @@ static void removed(struct call *c)
 void handle_remove_schedule(struct call *c)
 {
     pawl_request q = STEER_REQUEST(REMOVE);
-    if (read_condition(c, &q.if_revision))
+    if (condition_read(c, &q.if_revision))
         call_submit(c, &q, removed);
 }
 
@@ -177,7 +145,7 @@ void handle_trigger_schedule(struct call *c)
     pawl_request q = STEER_REQUEST(TRIGGER);
     if (!call_check_key(c))
         return;
-    q.idempotency_key = c->idempotency_key;
+    q.idempotency_key = c->given.idempotency_key;
     call_submit(c, &q, accepted);
 }
 

@@ -20,8 +20,6 @@ void handle_backfill_schedule(struct call *c);
 
 /* Answer 400: the schedule is wrong. */
 void schedule_refuse(struct call *c, const pawl_error *err);
-/* [loop] Keep the values of the head that writing calls need: If-Match and If-None-Match. */
-void schedule_keep_values(struct call *c, const struct head *head);
 
 /* clang-format off */
 #define A_SCHEDULE "/api/v1/schedules/{schedule}"

@@ -12,6 +12,7 @@
 #include "base/misuse.h"
 #include "server/census.h"
 #include "server/series.h"
+#include "server/stream.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -24,102 +24,19 @@
 #include "http/httpd.h"
 #include "pawl.h"
 #include "pawl/server.h"
+#include "server/call.h"
 #include "server/shape.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct call;
-struct route;
-struct stream;
-struct reader_line;
 struct census;
 struct series;
 
-#define CALL_PARAMS_MAX 32 /* query parameters of one request */
-#define CALL_ARGS_MAX   3  /* variable segments of one path */
 #define METRICS_BUCKETS 15 /* of the time that answers take */
 
 #define READERS         3                 /* threads */
 #define PAGE_BYTES      ((size_t)4 << 20) /* of data in one answer: then it ends with a `next` */
-
-/* The client: still there; stopped sending and may be gone; gone for good. */
-enum asker { ASKER_HERE, ASKER_QUIET, ASKER_LOST };
-
-enum token_scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
-
-struct param {
-    pawl_str name, value; /* decoded, NUL-terminated */
-    bool bare;            /* a word of the query without "=" */
-};
-
-/* The members of the object last asked for one, so that it is walked once. */
-struct fields {
-    pawl_str of; /* the object */
-    size_t count;
-    bool more;              /* than fit */
-    struct param items[32]; /* more than any shape has members */
-};
-
-struct call {
-    pawl_server *srv;
-    struct httpd_conn *conn;
-    const struct head *head; /* while it is looked at, then NULL */
-    const struct route *route;
-    pawl_mem *mem;                               /* everything below; dies with the call */
-    const char *idempotency_key, *last_event_id; /* headers; NULL: none */
-    const char *has_etag;                        /* If-None-Match, where it means something */
-    const char *if_match;                        /* If-Match of a schedule */
-    char etag[24];                               /* of the answer */
-    const char *args[CALL_ARGS_MAX];             /* decoded segments of the path */
-    size_t param_count;
-    struct buf body;
-    pawl_str json;              /* the body, when it is valid JSON */
-    struct httpd_answer answer; /* status 0: none yet */
-
-    struct call *next, *prev;           /* of those that come back, or wait for a reader */
-    struct call *wait_next, *wait_prev; /* of those that wait for its instance */
-    struct map *hangs_in;               /* and the list they are in */
-    void (*on_back)(struct call *c);    /* on the loop, before the answer; NULL: answer is there */
-    struct heap_node until;             /* [loop] end of a long poll, mono clock */
-    void (*read)(struct call *c);       /* what a reader does for it */
-    struct reader_line *lane;           /* under read_lock: where it waits for one; NULL: nowhere */
-    uint8_t asker;                      /* [loop] enum asker */
-    bool is_away;                       /* [loop] */
-    bool waits;                         /* in the list of its instance */
-    bool looks;                         /* and a reader has it: the feed must not answer */
-    bool is_back;                       /* in the list of those that come back */
-    bool parked;                        /* [loop] away, and no thread works on it */
-    bool lingers;                       /* [loop] away, waiting in the runtime */
-    bool waited;                        /* a long poll: its time says nothing about the server */
-    int64_t began_us;                   /* mono */
-    void *data;                         /* of the handler; in mem */
-    struct stream *stream;              /* of an event stream */
-    bool extended;                      /* queues: the request used more than the seed knows */
-    const char *lock_id;                /* the lock id of the request */
-    bool wants_lock;                    /* pop with require_ack */
-    char token[17];                     /* id of the token given; empty: none */
-    enum token_scope scope;             /* of that token, or what callers without one may do */
-    bool queues_only;                   /* the token is for nothing else */
-    bool revoked;                       /* and void meanwhile */
-    bool on_token;                      /* in the list of those with a token that wait or listen */
-    bool unjudged;                      /* its token is not judged: tokens are being read … */
-    const char *authorization, *cookie; /* … by these, then; NULL: none */
-    bool awaits_tokens;                 /* in the list of those that wait for them */
-    int64_t judge_by_ms;                /* mono: the end of that; 0: it did not wait yet */
-    struct call *await_next;
-    struct call *token_prev, *token_next;
-    pawl_str queues; /* prefixes the token may use; empty: all */
-    bool wants_page; /* it comes from a browser that wants to show the answer */
-    bool takes_gzip;
-    bool stranger; /* a probe under a name that is not ours */
-    bool trusted;  /* authorised, or no token is needed; no stranger */
-
-    /* large, and not cleared for the next call */
-    struct fields fields;
-    struct param params[CALL_PARAMS_MAX]; /* the first param_count */
-    pawl_reply reply;                     /* of a submitted request */
-};
 
 /* Calls that wait for a reader. */
 struct reader_line {
@@ -178,7 +95,7 @@ struct pawl_server {
     pthread_mutex_t lock;
     struct call *back, **back_end;
     bool sleeps;               /* the loop: a call that comes back wakes it */
-    struct map waiting;        /* instance id -> struct call, linked by wait_next */
+    struct map waiting;        /* instance id -> struct call, linked by wait.next */
     struct map state_waiting;  /* the same, for a change of its published state */
     struct map update_waiting; /* the same, for the answer of an update */
     struct recents recents;
@@ -263,57 +180,6 @@ bool reader_drop(struct call *c);
 void reader_put_off(struct call *c);
 /* [reader] The call was given to another thread, which brings it back: it may be gone already. */
 void reader_keep(void);
-
-/* ---- call.c ------------------------------------------------------------------- */
-
-struct call *call_create(pawl_server *s); /* NULL: out of memory */
-void call_destroy(struct call *c);
-/* ---- call_query.c */
-
-/* Split and decode the query; false: the answer says what is wrong. */
-bool call_parse_query(struct call *c);
-/* The value of a query parameter; NULL: not given. */
-const char *call_param(const struct call *c, const char *name);
-/* A whole number from the query, within min..max; false: 400 was answered. */
-bool call_number(struct call *c, const char *name, int64_t min, int64_t max, int64_t otherwise,
-                 int64_t *ret);
-bool call_flag(struct call *c, const char *name, bool *ret);
-/* ---- call_body.c */
-
-/* The body as JSON of the shape that the route wants (an empty one is {} where it may be
- * missing), or none where it takes none; false: 400 was answered. */
-bool call_parse_body(struct call *c);
-/* A member of the body that is a string without NUL; *ret NULL when absent or null.
- * False: 400 was answered. */
-bool call_text(struct call *c, pawl_str object, const char *key, const char **ret);
-/* The same, and it is not empty: "" would be read as if it were absent. */
-bool call_some_text(struct call *c, pawl_str object, const char *key, const char **ret);
-/* "reason" of the body, within its limit. */
-bool call_reason(struct call *c, const char **ret);
-/* The Idempotency-Key, if there is one, is within its limits. */
-bool call_check_key(struct call *c);
-bool call_integer(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
-                  int64_t otherwise, int64_t *ret);
-bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret);
-/* The raw value of a member; {NULL, 0}: absent.  call_field() walks an object once for any
- * number of questions about it. */
-pawl_str call_member(pawl_str object, const char *key);
-pawl_str call_field(struct call *c, pawl_str object, const char *key);
-/* Its members, the first of them. */
-const struct fields *call_fields(struct call *c, pawl_str object);
-
-/* ---- call.c */
-
-void answer_json(struct call *c, unsigned status, pawl_json *w);
-void answer_text(struct call *c, unsigned status, const char *type, pawl_str body);
-/* In the shape of the route's family. */
-void answer_error(struct call *c, unsigned status, const char *code, const char *format, ...)
-    PAWL_PRINTF(4, 5);
-/* As a failed library call wants it. */
-void answer_failure(struct call *c, const pawl_error *err);
-unsigned http_status_of(pawl_status status);
-/* call_query.c: %XX undone into mem; false: malformed, or a NUL. */
-bool percent_decode(pawl_mem *mem, pawl_str raw, bool plus, pawl_str *ret);
 
 /* ---- routes.c ------------------------------------------------------------------ */
 
@@ -424,25 +290,12 @@ void wait_hang(struct call *c, struct map *list);
  * `again`; at once when the feed came meanwhile. */
 void wait_sleep(struct call *c, void (*again)(struct call *c));
 
-/* ---- state_wait.c --------------------------------------------------------------------------- */
+/* ---- long_poll.c ---------------------------------------------------------------------------- */
 
-/* Under the lock: calls that wait for its published state come back.  True: the loop must be
- * woken. */
-bool state_tell(struct map *list, const pawl_change *change);
-
-/* ---- stream.c ----------------------------------------------------------------------- */
-
-struct streams *streams_create(pawl_server *s);
-void streams_destroy(struct streams *t);
-void streams_note(struct streams *t, const pawl_change *changes, size_t count);
-/* [loop] Send what is due; mono time of the next look, INT64_MAX: none. */
-int64_t streams_tick(struct streams *t, int64_t now_ms);
-/* [loop] This one ends. */
-void streams_end_one(struct call *c);
-/* [loop] What a call to /api/v1/stream says next. */
-enum httpd_pull streams_pull(struct call *c, struct buf *out);
-void streams_leave(struct call *c);
-/* [loop] The server is stopping: end them all. */
-void streams_end(struct streams *t);
+/* Look, and sleep until a commit or the end of its time.  A reader's `look` that has an answer calls
+ * wait_leave(), sets on_back to NULL and answers. */
+void poll_until(struct call *c, struct long_poll poll, int64_t until_mono_ms);
+/* Under the lock: calls that wait for this instance look again.  True: the loop must be woken. */
+bool poll_tell(struct map *list, const pawl_change *change);
 
 #endif

@@ -13,8 +13,11 @@
  */
 #include "base/arena.h"
 #include "base/clock.h"
+#include "server/condition.h"
 #include "server/handlers.h"
+#include "server/limit_routes.h"
 #include "server/schedules.h"
+#include "server/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +36,10 @@ bool call_back(struct call *c)
     pawl_server *s = c->srv;
     bool wake = s->sleeps; /* else it looks before it sleeps */
     s->sleeps = false;
-    c->next = NULL;
+    c->place.next = NULL;
     *s->back_end = c;
-    s->back_end = &c->next;
-    c->is_back = true;
+    s->back_end = &c->place.next;
+    c->place.is_back = true;
     return wake;
 }
 
@@ -67,43 +70,43 @@ void call_done(struct call *c)
 
 void call_away(struct call *c)
 {
-    assert_that(!c->is_away);
-    c->is_away = true;
+    assert_that(!c->place.is_away);
+    c->place.is_away = true;
     c->srv->away++;
 }
 
 static void park(struct call *c, int64_t until_mono_ms)
 {
-    c->parked = c->waited = true;
+    c->place.parked = c->place.waited = true;
     c->srv->parked++;
     tokens_hold(c);
-    c->until.key = until_mono_ms;
-    c->until.tie = ++c->srv->tie;
-    assert_that(heap_push(&c->srv->times, &c->until));
+    c->place.until.key = until_mono_ms;
+    c->place.until.tie = ++c->srv->tie;
+    assert_that(heap_push(&c->srv->times, &c->place.until));
 }
 
 void call_park(struct call *c, int64_t until_mono_ms)
 {
-    if (!c->is_away)
+    if (!c->place.is_away)
         call_away(c);
     park(c, until_mono_ms);
 }
 
 static void unpark(struct call *c)
 {
-    if (!c->parked)
+    if (!c->place.parked)
         return;
-    if (c->awaits_tokens)
+    if (c->caller.awaits_tokens)
         tokens_await_no_more(c);
-    c->parked = false;
+    c->place.parked = false;
     c->srv->parked--;
-    heap_remove(&c->srv->times, &c->until);
+    heap_remove(&c->srv->times, &c->place.until);
 }
 
 void call_linger(struct call *c)
 {
     call_away(c);
-    c->lingers = c->waited = true;
+    c->place.lingers = c->place.waited = true;
     c->srv->lingering++;
     tokens_hold(c);
 }
@@ -133,17 +136,17 @@ static void come_back(struct call *c)
 {
     unpark(c);
     tokens_let_go(c);
-    if (c->lingers)
+    if (c->place.lingers)
         c->srv->lingering--;
-    c->lingers = false;
-    c->is_away = false;
+    c->place.lingers = false;
+    c->place.is_away = false;
     c->srv->away--;
-    if (c->on_back) {
-        void (*on_back)(struct call *) = c->on_back;
-        c->on_back = NULL;
+    if (c->place.on_back) {
+        void (*on_back)(struct call *) = c->place.on_back;
+        c->place.on_back = NULL;
         on_back(c);
     }
-    if (!c->is_away) /* not given to another thread again */
+    if (!c->place.is_away) /* not given to another thread again */
         deliver(c);
 }
 
@@ -160,11 +163,11 @@ static void take_back(pawl_server *s)
     s->sleeps = false;
     s->back = NULL;
     s->back_end = &s->back;
-    for (struct call *at = c; at; at = at->next)
-        at->is_back = false;
+    for (struct call *at = c; at; at = at->place.next)
+        at->place.is_back = false;
     pthread_mutex_unlock(&s->lock);
     while (c) {
-        struct call *next = c->next;
+        struct call *next = c->place.next;
         come_back(c);
         c = next;
     }
@@ -185,15 +188,16 @@ static void keep_values(struct call *c, const struct head *head)
 {
     pawl_str key = head_get(head, "Idempotency-Key");
     if (key.ptr)
-        c->idempotency_key = pawl_mem_dup(c->mem, key).ptr;
+        c->given.idempotency_key = pawl_mem_dup(c->mem, key).ptr;
     if (c->route->handle == handle_stream && head_get(head, "Last-Event-ID").ptr)
-        c->last_event_id = pawl_mem_dup(c->mem, head_get(head, "Last-Event-ID")).ptr;
+        c->given.last_event_id = pawl_mem_dup(c->mem, head_get(head, "Last-Event-ID")).ptr;
     if (c->route->handle == handle_root || c->route->handle == handle_file)
         web_keep_values(c, head);
     if (c->route->handle == handle_get)
-        c->has_etag = pawl_mem_dup(c->mem, head_get(head, "If-None-Match")).ptr;
-    if (c->route->handle == handle_put_schedule || c->route->handle == handle_remove_schedule)
-        schedule_keep_values(c, head);
+        c->given.has_etag = pawl_mem_dup(c->mem, head_get(head, "If-None-Match")).ptr;
+    if (c->route->handle == handle_put_schedule || c->route->handle == handle_remove_schedule ||
+        c->route->handle == handle_put_limit || c->route->handle == handle_remove_limit)
+        condition_keep(c, head);
 }
 
 /* The head is there: everything that can be refused without the body is. */
@@ -246,24 +250,24 @@ static bool may_stop(const struct call *c)
 void call_await_tokens(struct call *c, void (*on_back)(struct call *c))
 {
     int64_t now = clock_mono_ms();
-    if (!c->judge_by_ms)
-        c->judge_by_ms = now + TOKENS_WAIT_MS;
-    if (now >= c->judge_by_ms || atomic_load(&c->srv->draining)) {
+    if (!c->caller.judge_by_ms)
+        c->caller.judge_by_ms = now + TOKENS_WAIT_MS;
+    if (now >= c->caller.judge_by_ms || atomic_load(&c->srv->draining)) {
         guard_refuse_unreadable(c);
-    } else if (c->asker == ASKER_LOST) {
+    } else if (c->place.asker == ASKER_LOST) {
         call_drop(c);
     } else {
-        c->on_back = on_back;
+        c->place.on_back = on_back;
         tokens_await(c);
-        call_park(c, c->judge_by_ms);
+        call_park(c, c->caller.judge_by_ms);
     }
 }
 
 static void dispatch(struct call *c)
 {
-    if (c->unjudged && !guard_judge(c))
+    if (c->caller.unjudged && !guard_judge(c))
         return;
-    if (c->unjudged) {
+    if (c->caller.unjudged) {
         call_await_tokens(c, dispatch);
         return;
     }
@@ -284,7 +288,7 @@ static void on_ready(void *call)
 {
     struct call *c = call;
     dispatch(c);
-    if (!c->is_away)
+    if (!c->place.is_away)
         deliver(c);
 }
 
@@ -298,16 +302,16 @@ void call_drop(struct call *c)
 static void on_gone(void *call, bool lost)
 {
     struct call *c = call;
-    c->asker = lost ? ASKER_LOST : ASKER_QUIET;
-    if (c->lingers) {
+    c->place.asker = lost ? ASKER_LOST : ASKER_QUIET;
+    if (c->place.lingers) {
         pawl_client_withdraw(c->srv->client, c);
-    } else if (c->parked) {
+    } else if (c->place.parked) {
         call_unpark(c);
     } else if (!lost) {
         reader_put_off(c);
     } else if (reader_drop(c)) {
         wait_leave(c);
-        c->on_back = NULL;
+        c->place.on_back = NULL;
         call_drop(c);
         come_back(c);
     }
@@ -316,12 +320,12 @@ static void on_gone(void *call, bool lost)
 /* A pop or poll ends with what it has: nothing, or an item taken for it just before. */
 void call_revoke(struct call *c)
 {
-    c->revoked = true;
+    c->caller.revoked = true;
     if (c->stream)
         streams_end_one(c);
-    else if (c->parked)
+    else if (c->place.parked)
         call_unpark(c);
-    else if (c->lingers)
+    else if (c->place.lingers)
         pawl_client_withdraw(c->srv->client, c);
 }
 
@@ -347,7 +351,7 @@ static void end_polls(pawl_server *s, int64_t now)
 {
     struct heap_node *top;
     while ((top = heap_top(&s->times)) && top->key <= now)
-        call_unpark(CONTAINER_OF(top, struct call, until));
+        call_unpark(CONTAINER_OF(top, struct call, place.until));
 }
 
 /* While draining: the last answer is on its way when nothing is away but parked or waiting. */
@@ -454,7 +458,7 @@ void loop_stop(pawl_server *s)
     }
     httpd_free(s->httpd);
     while (s->spare) {
-        struct call *next = s->spare->next;
+        struct call *next = s->spare->place.next;
         pawl_mem_free(s->spare->mem);
         buf_deinit(&s->spare->body);
         free(s->spare);

@@ -23,7 +23,8 @@ enum kind {
     KIND_NUMBER, /* with a fraction */
     KIND_TRUTH,
     KIND_OBJECT, /* of shape `inside`, or with members of any name */
-    KIND_LIST,   /* of objects of shape `inside` */
+    KIND_ATTRIBUTES,
+    KIND_LIST, /* of objects of shape `inside` */
     KIND_TEXTS,
     KIND_VALUES, /* a list of any */
     KIND_NUMBERS
@@ -52,7 +53,7 @@ struct field {
 enum presence {
     BODY_JSON = 1, /* an object */
     BODY_OPTIONAL, /* an object, or nothing */
-    BODY_VALUE     /* any JSON, or nothing */
+    BODY_VALUE     /* any JSON, or nothing; its one field has no name and says what it may be */
 };
 
 struct shape {
@@ -62,9 +63,16 @@ struct shape {
     const struct shape *instead; /* the shape of a body that has the first member of that one */
     bool always;                 /* refused with --lenient too */
     const char *example;         /* JSON */
+    const char *never;           /* JSON: a schema that no body fits */
 };
 
 #define BODY_NONE NULL
+
+/* A request without a body is refused. */
+static inline bool shape_is_needed(const struct shape *s)
+{
+    return s->presence == BODY_JSON || (s->presence == BODY_VALUE && s->fields->flags & NEEDED);
+}
 
 /* Rows of the tables of fields: the line for people, and further members of struct field. */
 #define FIELD_OF(k, n, f, ...)                                                                     \
@@ -81,6 +89,7 @@ struct shape {
 #define TEXTS(n, f, least, most, ...)                                                              \
     FIELD_OF(KIND_TEXTS, n, f, __VA_ARGS__, .min = (least), .max = (most))
 #define OBJECT(n, f, shape, ...)  FIELD_OF(KIND_OBJECT, n, f, __VA_ARGS__, .inside = (shape))
+#define ATTRIBUTES(n, f, ...)     FIELD_OF(KIND_ATTRIBUTES, n, f, __VA_ARGS__)
 #define OBJECTS(n, f, shape, ...) FIELD_OF(KIND_LIST, n, f, __VA_ARGS__, .inside = (shape))
 #define END                                                                                        \
     {                                                                                              \
@@ -101,6 +110,10 @@ struct shape {
     .min = 5, .max = LIMIT_VERSION_BYTES,                                                          \
     .pattern = "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)"                              \
                "(-" PRE_WORD "(\\." PRE_WORD ")*)?(\\+[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$"
+/* As pawl_where_parse() reads it: a value may be a text in quotes, a whole number or a text. */
+#define CONDITION                                                                                  \
+    "^[a-z][a-z0-9_.-]{0,62}(=|!=|<=|>=|<|>|\\^=)(\"([^\"\\\\\\u0000-\\u001f\\u007f]|"             \
+    "\\\\[\"\\\\/])*\"|(?!\"|-?[1-9][0-9]{18,}$)[^\\u0000-\\u001f\\u007f]{0,255})$"
 #define IS_CURSOR .max = 16, .pattern = "^([0-9a-f]*[1-9a-f][0-9a-f]*)?$"
 /* One of them, or several with commas. */
 #define A_STATE     "(pending|running|completed|failed|cancelled|suspended|blocked|continued_as_new)"
@@ -120,12 +133,13 @@ const struct shape *gives_of(const struct route *r, unsigned status);
 const struct field *asks_of(const struct route *r, pawl_str name);
 
 /* takes.c: the bodies of requests */
-extern const struct shape takes_schedule, takes_backfill;
-extern const struct shape takes_value, takes_nothing, takes_login;
-extern const struct shape takes_job, takes_raised, takes_rerun, takes_start, takes_reason,
-    takes_batch, takes_filter, takes_prune;
+extern const struct shape takes_schedule, takes_backfill, takes_limit;
+extern const struct shape takes_value, takes_attributes, takes_nothing, takes_login;
+extern const struct shape takes_job, takes_raised, takes_rerun, takes_start, takes_start_update,
+    takes_reason, takes_batch, takes_filter, takes_prune;
 extern const struct shape takes_push, takes_item, takes_ack, takes_extend, takes_release;
 extern const struct shape takes_deadletter, takes_redrive, takes_purge, takes_config;
+extern const struct shape takes_turns;
 extern const struct shape takes_poll, takes_complete, takes_fail, takes_beat, takes_abandon;
 
 #endif

@@ -70,12 +70,12 @@ const char *session_token(struct call *c)
 static void write_queues(struct call *c, pawl_json *w)
 {
     pawl_json_key(w, "queues");
-    if (!c->queues.len) {
+    if (!c->caller.queues.len) {
         pawl_json_null(w);
         return;
     }
     pawl_json_array(w);
-    for (const char *at = c->queues.ptr; *at;) {
+    for (const char *at = c->caller.queues.ptr; *at;) {
         size_t n = strcspn(at, ",");
         pawl_json_str(w, (pawl_str){at, n});
         at += n + (at[n] == ',');
@@ -91,14 +91,14 @@ static void answer_session(struct call *c)
     pawl_json_key(w, "needs_token");
     pawl_json_truth(w, c->srv->needs_token);
     pawl_json_key(w, "scope");
-    pawl_json_cstr(w, scopes[c->scope]);
+    pawl_json_cstr(w, scopes[c->caller.scope]);
     pawl_json_key(w, "token");
-    pawl_json_cstr(w, c->token[0] ? c->token : NULL);
+    pawl_json_cstr(w, c->caller.token[0] ? c->caller.token : NULL);
     write_queues(c, w);
     pawl_json_key(w, "queues_only");
-    pawl_json_truth(w, c->queues_only);
+    pawl_json_truth(w, c->caller.queues_only);
     pawl_json_key(w, "version");
-    pawl_json_cstr(w, c->scope != SCOPE_PUBLIC ? PAWL_VERSION : NULL);
+    pawl_json_cstr(w, c->caller.scope != SCOPE_PUBLIC ? PAWL_VERSION : NULL);
     pawl_json_key(w, "now");
     pawl_json_num(w, clock_wall_ms());
     pawl_json_end(w);
@@ -128,12 +128,12 @@ void handle_login(struct call *c)
         answer_error(c, 400, "invalid", "say which: {\"token\":\"pawl_…\"}");
         return;
     }
-    enum tokens_answer tokens = tokens_check(c->srv->tokens, token, c, &c->scope);
+    enum tokens_answer tokens = tokens_check(c->srv->tokens, token, c, &c->caller.scope);
     if (tokens == TOKENS_COMING)
         call_await_tokens(c, handle_login);
     else if (tokens == TOKENS_UNREADABLE)
         guard_refuse_unreadable(c);
-    else if (c->scope == SCOPE_PUBLIC)
+    else if (c->caller.scope == SCOPE_PUBLIC)
         answer_error(c, 401, "unauthorized",
                      "the token is not valid; make one with: pawl token new");
     else {
@@ -145,10 +145,10 @@ void handle_login(struct call *c)
 /* The cookie is taken away; the token stays valid (pawl token revoke). */
 void handle_logout(struct call *c)
 {
-    c->scope = c->srv->needs_token ? SCOPE_PUBLIC : SCOPE_ADMIN;
-    c->token[0] = 0;
-    c->queues = (pawl_str){0};
-    c->queues_only = false;
+    c->caller.scope = c->srv->needs_token ? SCOPE_PUBLIC : SCOPE_ADMIN;
+    c->caller.token[0] = 0;
+    c->caller.queues = (pawl_str){0};
+    c->caller.queues_only = false;
     answer_session(c);
     give_cookie(c, "", "; Max-Age=0");
 }

@@ -1,63 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/stream.c -- GET /api/v1/stream: what changed, as server-sent events.
+ * server/stream.c -- readers of the stream: they come, batches are made for them, they go.
  *
- * The feed only notes the newest state of each instance; the loop makes a batch
- * of the notes, at most ten a second, and puts it into a bounded ring.  A reader
- * that comes back with Last-Event-ID goes on from the ring; when that is too old
- * (or from another life of the server) it gets `event: reset` and should read
- * its lists again.  A slow reader skips the same way: it costs no buffer.
+ * A reader of all changes that comes back with Last-Event-ID goes on from the ring; when that is
+ * too old (or from another life of the server, or of another kind) it gets `event: reset` and
+ * should read its lists again.  A slow reader skips the same way: it costs no buffer.  The other
+ * kinds keep nothing for readers that left: with an id they always begin with `reset`.
  *
- * Nothing is noted after a minute without a reader.
+ * Nothing is noted without a reader; for readers of all changes, a minute after the last one left.
  */
-#include "server/handlers.h"
+#include "server/stream.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "server/handlers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_MS    100
 #define PING_MS     15000
 #define MEMORY_MS   60000 /* notes are taken for this long after the last reader left */
-#define NOTES_MAX   1000  /* in one batch; more: "more":true */
-#define RING        64
 #define STREAMS_MAX 256
-#define BATCH_BYTES (1 << 20)
 
-struct note {
-    struct note *next;
-    pawl_state state;
-    uint64_t execution, seq;
-    bool is_queue;
-    bool created, removed; /* since the batch before */
-    char *orchestration;   /* owned; NULL: its state did not change */
-    pawl_str name;         /* behind the struct */
-};
-
-/* One reader. [loop] */
-struct stream {
-    struct stream *next;
-    struct call *c;
-    uint64_t want; /* number of the next batch */
-    bool reset, ended, ping, greeted;
-};
-
-struct streams {
-    pawl_server *srv;
-    pthread_mutex_t lock; /* guards the four below */
-    struct map noted[2];  /* by name: instances, queues */
-    struct note *notes, **notes_end;
-    bool more;
-    atomic_bool noting;
-    /* [loop] */
-    struct stream *readers;
-    size_t count;
-    char *ring[RING]; /* batch n at n % RING; owned */
-    uint64_t last;    /* number of the newest batch */
-    int64_t batch_at_ms, ping_at_ms, until_ms;
+const struct notes_bounds stream_bounds[STREAM_KINDS] = {
+    [STREAM_ALL] = {"",         100,  1, 1000, false},
+    [STREAM_BRIEF] = {"brief-",   1000, 0, 12,   true },
+    [STREAM_WATCHED] = {"watched-", 100,  1, 1000, false},
 };
 
 struct streams *streams_create(pawl_server *s)
@@ -66,216 +34,182 @@ struct streams *streams_create(pawl_server *s)
     if (!t)
         return NULL;
     t->srv = s;
-    t->notes_end = &t->notes;
     t->until_ms = INT64_MAX;
     pthread_mutex_init(&t->lock, NULL);
-    map_init(&t->noted[0]);
-    map_init(&t->noted[1]);
+    map_init(&t->watched[0]);
+    map_init(&t->watched[1]);
+    for (size_t i = 0; i < STREAM_KINDS; i++)
+        notes_init(&t->notes[i], &stream_bounds[i]);
     return t;
-}
-
-static void drop_notes(struct streams *t)
-{
-    while (t->notes) {
-        struct note *n = t->notes;
-        t->notes = n->next;
-        free(n->orchestration);
-        free(n);
-    }
-    t->notes_end = &t->notes;
-    t->more = false;
-    map_reset(&t->noted[0]);
-    map_reset(&t->noted[1]);
 }
 
 void streams_destroy(struct streams *t)
 {
     if (!t)
         return;
-    drop_notes(t);
-    map_deinit(&t->noted[0]);
-    map_deinit(&t->noted[1]);
-    for (size_t i = 0; i < RING; i++)
-        free(t->ring[i]);
+    for (size_t i = 0; i < STREAM_KINDS; i++)
+        notes_deinit(&t->notes[i]);
+    map_deinit(&t->watched[0]);
+    map_deinit(&t->watched[1]);
     pthread_mutex_destroy(&t->lock);
     free(t);
 }
 
 /* ---- Notes: any thread -------------------------------------------------------------- */
 
-static struct note *note_of(struct streams *t, pawl_str name, bool is_queue)
+/* An instance is watched under its own name and as a child, whose id is PARENT:REST. */
+static bool is_watched(const struct streams *t, const pawl_change *c)
 {
-    struct note *n = map_gets(&t->noted[is_queue], name);
-    if (n)
-        return n;
-    if (t->noted[0].count + t->noted[1].count >= NOTES_MAX) {
-        t->more = true;
-        return NULL;
-    }
-    n = calloc(1, sizeof(*n) + name.len + 1);
-    if (!n)
-        return NULL;
-    memcpy((char *)(n + 1), name.ptr, name.len);
-    n->name = (pawl_str){(char *)(n + 1), name.len};
-    n->is_queue = is_queue;
-    if (!map_puts(&t->noted[is_queue], n->name, n)) {
-        free(n);
-        return NULL;
-    }
-    *t->notes_end = n;
-    t->notes_end = &n->next;
-    return n;
+    if (c->queue.len)
+        return map_gets(&t->watched[1], c->queue);
+    if (!t->watched[0].count)
+        return false;
+    if (map_gets(&t->watched[0], c->instance))
+        return true;
+    for (size_t i = 1; i < c->instance.len; i++)
+        if (c->instance.ptr[i] == ':' && map_gets(&t->watched[0], (pawl_str){c->instance.ptr, i}))
+            return true;
+    return false;
 }
 
-static void note_change(struct note *n, const pawl_change *c)
+/* Under the lock. */
+static bool note_watched(struct streams *t, const pawl_change *changes, size_t count)
 {
-    n->state = c->state;
-    n->execution = c->execution;
-    n->seq = c->last_seq;
-    n->created = n->created || c->was < 0;
-    n->removed = c->removed;
-    if (c->orchestration.len && !n->orchestration)
-        n->orchestration = strndup(c->orchestration.ptr, c->orchestration.len);
+    size_t seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_watched(t, &changes[i]))
+            continue;
+        notes_take(&t->notes[STREAM_WATCHED], &changes[i]);
+        seen++;
+    }
+    return seen && notes_count(&t->notes[STREAM_WATCHED], seen);
+}
+
+static bool note_names(struct notes *t, const pawl_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (notes_want(t, &changes[i]))
+            notes_take(t, &changes[i]);
+    return notes_count(t, count);
+}
+
+static bool is_on(const struct streams *t, enum stream_kind kind)
+{
+    return atomic_load_explicit(&t->notes[kind].on, memory_order_relaxed);
+}
+
+/* Is there anything but counting to do? */
+static bool has_names(const struct streams *t, const pawl_change *changes, size_t count)
+{
+    if (is_on(t, STREAM_ALL) || is_on(t, STREAM_WATCHED))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (notes_want(&t->notes[STREAM_BRIEF], &changes[i]))
+            return true;
+    return false;
 }
 
 void streams_note(struct streams *t, const pawl_change *changes, size_t count)
 {
-    if (!atomic_load_explicit(&t->noting, memory_order_relaxed))
+    bool first = false, brief = is_on(t, STREAM_BRIEF);
+    if (!brief && !is_on(t, STREAM_ALL) && !is_on(t, STREAM_WATCHED))
         return;
-    pthread_mutex_lock(&t->lock);
-    bool first = !t->notes;
-    for (size_t i = 0; i < count; i++) {
-        if (changes[i].queue.len) {
-            (void)note_of(t, changes[i].queue, true);
-            continue;
-        }
-        struct note *n = note_of(t, changes[i].instance, false);
-        if (n)
-            note_change(n, &changes[i]);
+    if (has_names(t, changes, count)) {
+        pthread_mutex_lock(&t->lock);
+        if (is_on(t, STREAM_ALL))
+            first |= note_names(&t->notes[STREAM_ALL], changes, count);
+        if (brief)
+            first |= note_names(&t->notes[STREAM_BRIEF], changes, count);
+        if (is_on(t, STREAM_WATCHED))
+            first |= note_watched(t, changes, count);
+        pthread_mutex_unlock(&t->lock);
+    } else {
+        first = notes_count(&t->notes[STREAM_BRIEF], count);
     }
-    pthread_mutex_unlock(&t->lock);
     if (first)
         loop_wake(t->srv);
 }
 
 /* ---- Batches: the loop ---------------------------------------------------------------- */
 
-static void write_instance(pawl_json *w, const struct note *n)
-{
-    pawl_json_object(w);
-    pawl_json_key(w, "instance");
-    pawl_json_str(w, n->name);
-    pawl_json_key(w, "status");
-    pawl_json_cstr(w, pawl_state_name(n->state));
-    pawl_json_key(w, "execution");
-    pawl_json_num(w, (int64_t)n->execution);
-    pawl_json_key(w, "seq");
-    pawl_json_num(w, (int64_t)n->seq);
-    if (n->orchestration) {
-        pawl_json_key(w, "orchestration");
-        pawl_json_cstr(w, n->orchestration);
-    }
-    if (n->created) {
-        pawl_json_key(w, "created");
-        pawl_json_truth(w, true);
-    }
-    if (n->removed) {
-        pawl_json_key(w, "removed");
-        pawl_json_truth(w, true);
-    }
-    pawl_json_end(w);
-}
-
-static void write_batch(struct streams *t, pawl_json *w)
-{
-    pawl_json_object(w);
-    pawl_json_key(w, "instances");
-    pawl_json_array(w);
-    for (struct note *n = t->notes; n; n = n->next)
-        if (!n->is_queue)
-            write_instance(w, n);
-    pawl_json_end(w);
-    pawl_json_key(w, "queues");
-    pawl_json_array(w);
-    for (struct note *n = t->notes; n; n = n->next)
-        if (n->is_queue)
-            pawl_json_str(w, n->name);
-    pawl_json_end(w);
-    if (t->more) {
-        pawl_json_key(w, "more");
-        pawl_json_truth(w, true);
-    }
-    pawl_json_end(w);
-}
-
-static void make_batch(struct streams *t)
-{
-    pawl_mem *mem = pawl_mem_new();
-    pawl_json *w = pawl_json_new(mem);
-    pthread_mutex_lock(&t->lock);
-    write_batch(t, w);
-    drop_notes(t);
-    pthread_mutex_unlock(&t->lock);
-    t->last++;
-    pawl_str text = pawl_mem_printf(mem, "id: %llx-%llu\nevent: changes\ndata: %s\n\n",
-                                    (unsigned long long)t->srv->started_ms,
-                                    (unsigned long long)t->last, pawl_json_done(w).ptr);
-    free(t->ring[t->last % RING]);
-    t->ring[t->last % RING] = strdup(text.ptr);
-    pawl_mem_free(mem);
-}
-
 /* Any of them may be gone afterwards. */
-static void rouse_all(struct streams *t)
+static void rouse(struct streams *t, bool (*who)(const struct stream *r, enum stream_kind kind),
+                  enum stream_kind kind)
 {
     for (struct stream *r = t->readers, *next; r; r = next) {
         next = r->next;
-        httpd_rouse(r->c->conn);
+        if (who(r, kind))
+            httpd_rouse(r->c->conn);
     }
 }
 
-static bool has_notes(struct streams *t)
+static bool is_of(const struct stream *r, enum stream_kind kind)
 {
+    return r->kind == kind;
+}
+
+static bool is_any(const struct stream *r, enum stream_kind kind)
+{
+    (void)kind;
+    return r;
+}
+
+static void turn_off(struct streams *t, enum stream_kind kind)
+{
+    struct notes *n = &t->notes[kind];
+    atomic_store(&n->on, false);
     pthread_mutex_lock(&t->lock);
-    bool has = t->notes != NULL;
+    notes_drop(n);
+    atomic_store(&n->count, 0);
+    atomic_store(&n->some, false);
     pthread_mutex_unlock(&t->lock);
-    return has;
+    n->last += NOTES_RING; /* a reader that comes back later missed something */
+}
+
+/* When the batch of this kind is due; INT64_MAX: there is nothing to tell. */
+static int64_t tick_kind(struct streams *t, enum stream_kind kind, int64_t now_ms)
+{
+    struct notes *n = &t->notes[kind];
+    if (!atomic_load(&n->some))
+        return INT64_MAX;
+    if (now_ms < n->batch_at_ms)
+        return n->batch_at_ms;
+    if (notes_batch(n, &t->lock, t->srv->started_ms, now_ms))
+        rouse(t, is_of, kind);
+    return INT64_MAX;
+}
+
+static void ping_all(struct streams *t, int64_t now_ms)
+{
+    t->ping_at_ms = now_ms + PING_MS;
+    for (struct stream *r = t->readers; r; r = r->next)
+        r->ping = true;
+    rouse(t, is_any, 0);
 }
 
 int64_t streams_tick(struct streams *t, int64_t now_ms)
 {
-    if (!atomic_load(&t->noting))
-        return INT64_MAX;
-    bool notes = has_notes(t);
-    if (notes && now_ms >= t->batch_at_ms) {
-        make_batch(t);
-        t->batch_at_ms = now_ms + BATCH_MS;
-        notes = false;
-        rouse_all(t);
+    int64_t at = INT64_MAX;
+    for (enum stream_kind k = 0; k < STREAM_KINDS; k++) {
+        int64_t due = is_on(t, k) ? tick_kind(t, k, now_ms) : INT64_MAX;
+        at = due < at ? due : at;
     }
-    if (t->count && now_ms >= t->ping_at_ms) {
-        t->ping_at_ms = now_ms + PING_MS;
-        for (struct stream *r = t->readers; r; r = r->next)
-            r->ping = true;
-        rouse_all(t);
+    if (t->count && now_ms >= t->ping_at_ms)
+        ping_all(t, now_ms);
+    if (now_ms >= t->until_ms) {
+        turn_off(t, STREAM_ALL);
+        t->until_ms = INT64_MAX;
     }
-    if (!t->count && now_ms >= t->until_ms) {
-        atomic_store(&t->noting, false);
-        pthread_mutex_lock(&t->lock);
-        drop_notes(t);
-        pthread_mutex_unlock(&t->lock);
-        t->last += RING; /* a reader that comes back later missed something */
-        return INT64_MAX;
-    }
-    int64_t at = t->count ? t->ping_at_ms : t->until_ms;
-    return notes && t->batch_at_ms < at ? t->batch_at_ms : at;
+    if (t->count && t->ping_at_ms < at)
+        at = t->ping_at_ms;
+    return t->until_ms < at ? t->until_ms : at;
 }
 
 void streams_end(struct streams *t)
 {
     for (struct stream *r = t->readers; r; r = r->next)
         r->ended = true;
-    rouse_all(t);
+    rouse(t, is_any, 0);
 }
 
 void streams_end_one(struct call *c)
@@ -284,103 +218,95 @@ void streams_end_one(struct call *c)
     httpd_rouse(c->conn);
 }
 
-/* ---- Readers ------------------------------------------------------------------------------ */
-
-/* The names in the list that the reader's token allows. */
-static void put_seen(struct stream *r, struct buf *out, pawl_str queues)
-{
-    struct json_iter it;
-    bool first = true;
-    pawl_mem *mem = pawl_mem_new();
-    for (json_begin(&it, queues); json_next(&it);) {
-        if (!guard_sees(r->c, pawl_json_text(mem, it.value, "", "")))
-            continue;
-        buf_puts(out, first ? "" : ",");
-        buf_put(out, it.value.ptr, it.value.len);
-        first = false;
-    }
-    pawl_mem_free(mem);
-}
-
-/* A batch without the queues that the reader's token does not allow, and without instances for one
- * that is for queues only. */
-static void put_batch(struct stream *r, struct buf *out, const char *text)
-{
-    const char *data = strstr(text, "data: ") + 6;
-    pawl_str object = {data, strlen(data) - 2}, queues = call_member(object, "queues");
-    pawl_str instances = call_member(object, "instances");
-    if (!r->c->queues.len) {
-        buf_puts(out, text);
-        return;
-    }
-    pawl_str shown = r->c->queues_only ? pawl_s("[]") : instances;
-    buf_put(out, text, (size_t)(instances.ptr - text));
-    buf_put(out, shown.ptr, shown.len);
-    buf_put(out, instances.ptr + instances.len,
-            (size_t)(queues.ptr - (instances.ptr + instances.len)));
-    buf_puts(out, "[");
-    put_seen(r, out, queues);
-    buf_puts(out, "]");
-    buf_puts(out, queues.ptr + queues.len);
-}
-
-/* Put the next thing to say into `out`; false: there is nothing. */
-static bool next_text(struct stream *r, struct buf *out)
-{
-    struct streams *t = r->c->srv->streams;
-    unsigned long long life = (unsigned long long)t->srv->started_ms;
-    if (!r->greeted) {
-        r->greeted = true;
-        buf_printf(out, "retry: 1000\nid: %llx-%llu\n\n", life, (unsigned long long)(r->want - 1));
-        return true;
-    }
-    if (r->want <= t->last && (r->want + RING <= t->last || !t->ring[r->want % RING]))
-        r->reset = true;
-    if (!r->reset && r->want <= t->last) {
-        put_batch(r, out, t->ring[r->want++ % RING]);
-        if (!out->failed && out->len <= BATCH_BYTES)
-            return true;
-        buf_reset(out); /* too large for one event: the reader must read the lists */
-        out->failed = false;
-        r->reset = true;
-    }
-    if (r->reset) {
-        r->reset = false;
-        r->want = t->last + 1;
-        buf_printf(out, "id: %llx-%llu\nevent: reset\ndata: {}\n\n", life,
-                   (unsigned long long)t->last);
-        return true;
-    }
-    if (r->ping) {
-        r->ping = false;
-        buf_puts(out, ": still here\n\n");
-        return true;
-    }
-    return false;
-}
-
-enum httpd_pull streams_pull(struct call *c, struct buf *out)
-{
-    struct stream *r = c->stream;
-    if (r->ended)
-        return HTTPD_OVER;
-    return next_text(r, out) ? HTTPD_MORE : HTTPD_SLEEP;
-}
+/* ---- Coming and going --------------------------------------------------------------------- */
 
 /* From where: the number of "EPOCH-NUMBER", when it is of this life. */
 static void set_start(struct stream *r)
 {
     struct streams *t = r->c->srv->streams;
-    const char *id = r->c->last_event_id;
+    const char *id = r->c->given.last_event_id;
+    uint64_t last = t->notes[r->kind].last;
     unsigned long long life = 0, number = 0;
-    r->want = t->last + 1;
+    r->want = last + 1;
     if (!id)
         return;
-    if (sscanf(id, "%llx-%llu", &life, &number) != 2 ||
-        life != (unsigned long long)t->srv->started_ms || number > t->last)
+    if (r->kind != STREAM_ALL || sscanf(id, "%llx-%llu", &life, &number) != 2 ||
+        life != (unsigned long long)t->srv->started_ms || number > last)
         r->reset = true;
     else
         r->want = number + 1;
+}
+
+/* One more reader of the name; NULL: none is given, or no memory. */
+static struct watched_name *watch(struct streams *t, bool is_queue, const char *text)
+{
+    pawl_str name = pawl_s(text ? text : "");
+    if (!name.len)
+        return NULL;
+    pthread_mutex_lock(&t->lock);
+    struct watched_name *x = map_gets(&t->watched[is_queue], name);
+    if (!x && (x = calloc(1, sizeof(*x) + name.len + 1))) {
+        memcpy((char *)(x + 1), name.ptr, name.len);
+        x->name = (pawl_str){(char *)(x + 1), name.len};
+        if (!map_puts(&t->watched[is_queue], x->name, x)) {
+            free(x);
+            x = NULL;
+        }
+    }
+    if (x)
+        x->readers++;
+    pthread_mutex_unlock(&t->lock);
+    return x;
+}
+
+static void unwatch(struct streams *t, bool is_queue, struct watched_name *x)
+{
+    if (!x)
+        return;
+    pthread_mutex_lock(&t->lock);
+    if (--x->readers == 0) {
+        map_removes(&t->watched[is_queue], x->name);
+        free(x);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* What the query asks for; false: answered. */
+static bool read_kind(struct call *c, struct stream *r)
+{
+    const char *instance = call_param(c, "instance"), *queue = call_param(c, "queue");
+    bool brief = false;
+    if (!call_flag(c, "brief", &brief) || (queue && !guard_queue(c, queue)))
+        return false;
+    if (instance && c->caller.queues_only) {
+        answer_error(c, 403, "forbidden", "the token is for queues only: leave out instance");
+        return false;
+    }
+    if ((instance && !*instance) || (queue && !*queue) || (brief && (instance || queue))) {
+        answer_error(c, 400, "invalid", "%s",
+                     brief ? "brief is about all changes: leave out instance and queue"
+                           : "instance and queue are names, and not empty");
+        return false;
+    }
+    r->kind = brief ? STREAM_BRIEF : instance || queue ? STREAM_WATCHED : STREAM_ALL;
+    r->instance = watch(c->srv->streams, false, instance);
+    r->queue = watch(c->srv->streams, true, queue);
+    if ((!instance || r->instance) && (!queue || r->queue))
+        return true;
+    answer_error(c, 503, "no_memory", "out of memory");
+    return false;
+}
+
+static void join(struct streams *t, struct stream *r)
+{
+    r->next = t->readers;
+    t->readers = r;
+    if (t->count++ == 0)
+        t->ping_at_ms = clock_mono_ms() + PING_MS;
+    t->counts[r->kind]++;
+    if (r->kind == STREAM_ALL)
+        t->until_ms = INT64_MAX;
+    atomic_store(&t->notes[r->kind].on, true);
 }
 
 void handle_stream(struct call *c)
@@ -391,30 +317,35 @@ void handle_stream(struct call *c)
         answer_error(c, 429, "too_many", "there are %zu readers already", t->count);
         return;
     }
-    int64_t now = clock_mono_ms();
     r->c = c;
+    if (!read_kind(c, r)) {
+        unwatch(t, false, r->instance);
+        unwatch(t, true, r->queue);
+        free(r);
+        return;
+    }
     set_start(r);
-    r->next = t->readers;
-    t->readers = r;
-    if (t->count++ == 0)
-        t->ping_at_ms = now + PING_MS;
-    t->until_ms = INT64_MAX;
-    atomic_store(&t->noting, true);
+    join(t, r);
     c->stream = r;
 }
 
 void streams_leave(struct call *c)
 {
     struct streams *t = c->srv->streams;
-    for (struct stream **at = &t->readers; *at; at = &(*at)->next) {
-        if (*at != c->stream)
-            continue;
-        *at = c->stream->next;
-        t->count--;
-        break;
+    struct stream *r = c->stream;
+    struct stream **at = &t->readers;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    t->count--;
+    if (--t->counts[r->kind] == 0) {
+        if (r->kind == STREAM_ALL)
+            t->until_ms = clock_mono_ms() + MEMORY_MS;
+        else
+            turn_off(t, r->kind);
     }
-    if (!t->count)
-        t->until_ms = clock_mono_ms() + MEMORY_MS;
-    free(c->stream);
+    unwatch(t, false, r->instance);
+    unwatch(t, true, r->queue);
+    free(r);
     c->stream = NULL;
 }

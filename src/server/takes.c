@@ -8,6 +8,7 @@
  */
 #include "server/shape.h"
 
+#include "pawl/limit.h"
 #include "pawl/queue.h"
 #include "pawl/schedule.h"
 #include "pawl/worker.h"
@@ -16,13 +17,15 @@
 
 /* clang-format off */
 #define SHAPE(id, name, presence, instead, example) \
-    const struct shape takes_##id = {name, presence, id##_fields, instead, false, example}
+    const struct shape takes_##id = {name, presence, id##_fields, instead, false, example, NULL}
 #define STRICT(id, name, example) \
-    const struct shape takes_##id = {name, BODY_JSON, id##_fields, NULL, true, example}
+    const struct shape takes_##id = {name, BODY_JSON, id##_fields, NULL, true, example, NULL}
 
 static const struct field nothing_fields[] = {END};
 #define value_fields nothing_fields
 SHAPE(nothing, "Nothing", BODY_OPTIONAL, NULL, "{}");
+static const struct field attributes_fields[] = {ATTRIBUTES(NULL, NEEDED, "names and values; null removes one"), END};
+SHAPE(attributes, "Attributes", BODY_VALUE, NULL, "{\"customer\":\"c-42\",\"total\":500,\"draft\":null}");
 SHAPE(value, "Value", BODY_VALUE, NULL, "{\"approved\":true}");
 
 static const struct field login_fields[] = {
@@ -44,7 +47,7 @@ STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
     WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start"), \
     TEXT("if_exists", OR_NULL, "what to do when the id exists", .words = "same use rerun terminate",  \
          .otherwise = "\"same\""),                                                                  \
-    OBJECT("attributes", OR_NULL, NULL, "names and values it can be found by")
+    ATTRIBUTES("attributes", OR_NULL, "names and values it can be found by")
 
 static const struct field raised_fields[] = {
     TEXT("event", NEEDED, "its name", IS_NAME),
@@ -54,6 +57,29 @@ static const struct field raised_fields[] = {
 };
 STRICT(raised, "Raised", "{\"event\":\"FraudReview\",\"data\":{\"approved\":true}}");
 
+/* With a made-up id, nothing can exist already. */
+#define A_TEXT(name) "{\"required\":[\"" name "\"],\"properties\":{\"" name "\":{\"type\":\"string\"}}}"
+#define IF_EXISTS "\"if_exists\":{\"enum\":[\"use\",\"rerun\",\"terminate\"]}"
+#define EXISTS_NEEDS_ID                                                                                \
+    "{\"required\":[\"if_exists\"],\"properties\":{" IF_EXISTS "},"                                    \
+    "\"not\":{\"anyOf\":[" A_TEXT("instance") "," A_TEXT("id") "]}}"
+/* The next start of that id brings another update: a key tells them apart. */
+#define UPDATE_NEEDS_KEY                                                                               \
+    "{\"required\":[\"if_exists\",\"update\"],\"properties\":{" IF_EXISTS ",\"update\":"              \
+    "{\"type\":\"object\",\"not\":" A_TEXT("key") "}}}"
+#define STARTS(id, name, never, example) \
+    const struct shape takes_##id = {name, BODY_JSON, id##_fields, NULL, false, example, never}
+
+static const struct field start_update_fields[] = {
+    TEXT("name", NEEDED, "its name", IS_NAME),
+    ANY("data", 0, "what it asks for"),
+    TEXT("key", OR_NULL, "its id; with if_exists give a new one", .min = 1, .max = LIMIT_KEY_BYTES, .pattern = "^[^\\u0000]*$",
+         .otherwise = "\"start\""),
+    WHOLE("timeout_ms", OR_NULL, 0, 60000, "how long to wait for its answer", .otherwise = "10000"),
+    END
+};
+STRICT(start_update, "StartUpdate", "{\"name\":\"checkout\",\"data\":{\"cart\":7}}");
+
 static const struct field start_fields[] = {
     TEXT("orchestration", NEEDED, "which one", IS_NAME),
     ANY("input", 0, "its input"),
@@ -61,16 +87,17 @@ static const struct field start_fields[] = {
     TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
     TRUTH("allow_unregistered", OR_NULL, "start it although its code is not registered", .otherwise = "false"),
     OBJECTS("raise", OR_NULL, &takes_raised, "events for it, in the commit of the start", .max = LIMIT_RAISES),
+    OBJECT("update", OR_NULL, &takes_start_update, "an update for it, in the commit of the start; its answer is in the answer"),
     END
 };
-SHAPE(start, "Start", BODY_JSON, NULL,
-      "{\"orchestration\":\"ProcessOrder\",\"input\":{\"id\":\"o-1\"},\"instance\":\"o-1\"}");
+STARTS(start, "Start", "{\"anyOf\":[" EXISTS_NEEDS_ID "," UPDATE_NEEDS_KEY "]}",
+       "{\"orchestration\":\"ProcessOrder\",\"input\":{\"id\":\"o-1\"},\"instance\":\"o-1\"}");
 
 static const struct field rerun_fields[] = {
     ANY("input", 0, "its input; left out, that of its start"),
     TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
     WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start"),
-    OBJECT("attributes", OR_NULL, NULL, "merged into those it has"),
+    ATTRIBUTES("attributes", OR_NULL, "merged into those it has"),
     END
 };
 SHAPE(rerun, "Rerun", BODY_OPTIONAL, NULL, "{\"input\":{\"id\":\"o-1\"}}");
@@ -81,7 +108,8 @@ SHAPE(rerun, "Rerun", BODY_OPTIONAL, NULL, "{\"input\":{\"id\":\"o-1\"}}");
 #define JOB_NUMBER(name, least, most, about)      NUMBER(name, OR_NULL, least, most, about)
 #define JOB_TRUTH(name, least, most, about)       TRUTH(name, OR_NULL, about, .otherwise = "false")
 #define JOB_GROWTH(name, least, most, about)      TEXT(name, OR_NULL, about, .words = JOB_BACKOFFS)
-#define JOB_TEXTS(name, least, most, about)       TEXTS(name, OR_NULL, least, most, about)
+#define JOB_TEXTS(name, least, most, about)                                                        \
+    TEXTS(name, OR_NULL, least, most, about, .pattern = "^[^\\u0000]*$")
 #define JOB_TEXT(name, least, most, about)                                                         \
     TEXT(name, OR_NULL, about, .min = (least), .max = (most),                                      \
          .pattern = "^[^/\\u0000-\\u001f\\u007f-\\u009f]*$")
@@ -92,8 +120,8 @@ static const struct field job_fields[] = {
     JOB_OPTIONS(JOB_FIELD)
     END
 };
-SHAPE(job, "Job", BODY_JSON, NULL,
-      "{\"activity\":\"SendMail\",\"input\":{\"to\":\"a@example.org\"},\"attempts\":5}");
+STARTS(job, "Job", EXISTS_NEEDS_ID,
+       "{\"activity\":\"SendMail\",\"input\":{\"to\":\"a@example.org\"},\"attempts\":5}");
 
 #define REASON(about) TEXT("reason", OR_NULL, about, .max = LIMIT_REASON_BYTES, .pattern = "^[^\\u0000]*$")
 
@@ -111,7 +139,7 @@ static const struct field filter_fields[] = {
     WHOLE("created_after", OR_NULL, 0, INT64_MAX, "only those started later; milliseconds since 1970"),
     TEXT("q", OR_NULL, "only those with this text in id, name, status, finding or error", .pattern = "^[^\\u0000]*$"),
     TRUTH("roots", OR_NULL, "only those without a parent", .otherwise = "false"),
-    TEXTS("where", OR_NULL, 0, PAWL_WHERE_MAX, "conditions on attributes: customer=c-42"),
+    TEXTS("where", OR_NULL, 0, PAWL_WHERE_MAX, "conditions on attributes: customer=c-42", .pattern = CONDITION),
     WHOLE("created_before", OR_NULL, 0, INT64_MAX, "only those started earlier"),
     WHOLE("ended_after", OR_NULL, 0, INT64_MAX, "only those that ended later"),
     WHOLE("ended_before", OR_NULL, 0, INT64_MAX, "only those that ended earlier"),
@@ -123,7 +151,7 @@ STRICT(filter, "Filter", "{\"status\":\"failed\"}");
 static const struct field batch_fields[] = {
     TEXT("action", NEEDED, "what to do with each", .words = OPERATION_ACTIONS),
     OBJECT("filter", 0, &takes_filter, "which; {} means all", .not_with = "ids"),
-    TEXTS("ids", OR_NULL, 1, 1000, "which, by name", .not_with = "filter"),
+    TEXTS("ids", OR_NULL, 1, 1000, "which, by name", .pattern = NO_CONTROLS, .not_with = "filter"),
     TRUTH("dry_run", OR_NULL, "only say which they are", .otherwise = "false"),
     REASON("why; their histories keep it"),
     WHOLE("limit", OR_NULL, 1, 1000, "how many at most", .otherwise = "1000"),
@@ -181,6 +209,34 @@ static const struct field backfill_fields[] = {
 STRICT(backfill, "Backfill", "{\"from_ms\":1790000000000,\"to_ms\":1790086400000}");
 
 STRICT(schedule, "Schedule", "{\"cron\":[\"30 2 * * *\"],\"zone\":\"Europe/Berlin\",\"orchestration\":\"Report\"}");
+
+/* ---- Limits ------------------------------------------------------------------------- */
+
+static const struct field limit_match_fields[] = {
+    TEXT("activity", NEEDED, "its name, or the beginning of one and *", .min = 1, .max = LIMIT_NAME_BYTES + 1, .pattern = "^[^/*]*[^/]$"),
+    END
+};
+static STRICT(limit_match, "LimitMatch", "{\"activity\":\"Charge\"}");
+static const struct field limit_rate_fields[] = {
+    WHOLE("count", NEEDED, 1, PAWL_LIMIT_RATE_MAX, "attempts that begin, retries included"),
+    WHOLE("per_ms", NEEDED, 1, PAWL_LIMIT_PERIOD_MAX, "in this time, evenly"),
+    WHOLE("burst", OR_NULL, 1, PAWL_LIMIT_RATE_MAX, "as many may begin at once", .otherwise = "1"),
+    END
+};
+static STRICT(limit_rate, "LimitRate", "{\"count\":100,\"per_ms\":60000}");
+static const struct field limit_fields[] = {
+    OBJECTS("match", NEEDED, &takes_limit_match, "what is limited", .min = 1, .max = PAWL_LIMIT_MATCHES_MAX),
+    TEXT("by", OR_NULL, "one bucket for all, one for each key, or one for each first level of the keys", .words = PAWL_LIMIT_BYS(A_WORD), .otherwise = "\"all\""),
+    WHOLE("concurrency", OR_NULL, 1, PAWL_LIMIT_CONCURRENCY_MAX, "attempts that run or are leased at a time; left out, any number"),
+    OBJECT("rate", OR_NULL, &takes_limit_rate, "how often attempts may begin; left out, any time"),
+    OBJECT("weights", OR_NULL, NULL, "shares of keys, 1 to 1000; a key that is not named has 1"),
+    END
+};
+#define IS_OF(name, type) "{\"required\":[\"" name "\"],\"properties\":{\"" name "\":{\"type\":\"" type "\"}}}"
+const struct shape takes_limit = {"Limit", BODY_JSON, limit_fields, NULL, true,
+    "{\"match\":[{\"activity\":\"Charge\"}],\"by\":\"key\",\"concurrency\":5}",
+    /* it limits nothing */
+    "{\"not\":{\"anyOf\":[" IS_OF("concurrency", "integer") "," IS_OF("rate", "object") "," IS_OF("weights", "object") "]}}"};
 
 /* ---- Queues ------------------------------------------------------------------------- */
 
@@ -308,10 +364,10 @@ SHAPE(fail, "Fail", BODY_JSON, NULL, "{\"error\":\"the card was refused\",\"retr
 
 static const struct field beat_fields[] = {
     LOCK_MS,
-    ANY("details", 0, "taken, and not kept so far"),
+    ANY("details", 0, "where the next attempt is to go on from, at most 16 KiB; absent: those before stand"),
     END
 };
-SHAPE(beat, "Heartbeat", BODY_OPTIONAL, NULL, "{\"lock_ms\":30000}");
+SHAPE(beat, "Heartbeat", BODY_OPTIONAL, NULL, "{\"lock_ms\":30000,\"details\":{\"page\":7}}");
 
 static const struct field abandon_fields[] = {
     WHOLE("delay_ms", OR_NULL, 0, PAWL_DAYS(7), "deliver it only after this time", .otherwise = "0"),

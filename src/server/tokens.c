@@ -183,9 +183,9 @@ enum tokens_answer tokens_check(struct tokens *t, const char *token, struct call
     bool same = same_bytes(hash, found ? found->hash : nobody.hash, sizeof(hash));
     if (!same || !found)
         return TOKENS_READ;
-    memcpy(c->token, found->info.id, sizeof(c->token));
-    c->queues = pawl_mem_dup(c->mem, found->info.queues);
-    c->queues_only = c->queues.len && !found->info.api;
+    memcpy(c->caller.token, found->info.id, sizeof(c->caller.token));
+    c->caller.queues = pawl_mem_dup(c->mem, found->info.queues);
+    c->caller.queues_only = c->caller.queues.len && !found->info.api;
     *ret = token_scope(found->info.scope);
     return TOKENS_READ;
 }
@@ -195,8 +195,8 @@ enum tokens_answer tokens_check(struct tokens *t, const char *token, struct call
 void tokens_await(struct call *c)
 {
     struct tokens *t = c->srv->tokens;
-    c->awaits_tokens = true;
-    c->await_next = t->unjudged;
+    c->caller.awaits_tokens = true;
+    c->caller.await_next = t->unjudged;
     t->unjudged = c;
     atomic_store(&t->waits, true);
 }
@@ -206,9 +206,9 @@ void tokens_await_no_more(struct call *c)
     struct tokens *t = c->srv->tokens;
     struct call **at = &t->unjudged;
     while (*at != c)
-        at = &(*at)->await_next;
-    *at = c->await_next;
-    c->awaits_tokens = false;
+        at = &(*at)->caller.await_next;
+    *at = c->caller.await_next;
+    c->caller.awaits_tokens = false;
     atomic_store(&t->waits, t->unjudged != NULL);
 }
 
@@ -217,7 +217,7 @@ void tokens_go_on(struct tokens *t)
     if (!t->unjudged || !atomic_exchange(&t->told, false))
         return;
     for (struct call *c = t->unjudged, *next; c; c = next) {
-        next = c->await_next;
+        next = c->caller.await_next;
         call_unpark(c); /* it is judged, or waits again: at the front of the list */
     }
 }
@@ -227,25 +227,25 @@ void tokens_go_on(struct tokens *t)
 void tokens_hold(struct call *c)
 {
     struct tokens *t = c->srv->tokens;
-    if (!c->token[0] || c->on_token)
+    if (!c->caller.token[0] || c->caller.on_token)
         return;
-    c->on_token = true;
-    c->token_prev = NULL;
-    c->token_next = t->open_calls;
+    c->caller.on_token = true;
+    c->caller.prev = NULL;
+    c->caller.next = t->open_calls;
     if (t->open_calls)
-        t->open_calls->token_prev = c;
+        t->open_calls->caller.prev = c;
     t->open_calls = c;
 }
 
 void tokens_let_go(struct call *c)
 {
     struct tokens *t = c->srv->tokens;
-    if (!c->on_token)
+    if (!c->caller.on_token)
         return;
-    c->on_token = false;
-    *(c->token_prev ? &c->token_prev->token_next : &t->open_calls) = c->token_next;
-    if (c->token_next)
-        c->token_next->token_prev = c->token_prev;
+    c->caller.on_token = false;
+    *(c->caller.prev ? &c->caller.prev->caller.next : &t->open_calls) = c->caller.next;
+    if (c->caller.next)
+        c->caller.next->caller.prev = c->caller.prev;
 }
 
 int64_t tokens_tick(struct tokens *t, int64_t now_ms)
@@ -260,8 +260,8 @@ int64_t tokens_tick(struct tokens *t, int64_t now_ms)
         return t->look_ms;
     t->judged = t->version;
     for (struct call *c = t->open_calls, *next; c; c = next) {
-        next = c->token_next;
-        if (!find(t, c->token, strlen(c->token)))
+        next = c->caller.next;
+        if (!find(t, c->caller.token, strlen(c->caller.token)))
             call_revoke(c); /* `c` may be freed now */
     }
     return t->look_ms;

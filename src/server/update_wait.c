@@ -6,9 +6,10 @@
  * time is over (runtime/instance/updates.h); it holds no thread, and a client that goes is
  * withdrawn.  A key that was used before, and a GET, look for the answer: a reader looks into the
  * mail and the histories, and the call sleeps in the list of its instance until a commit answers an
- * update of it, ends it or removes it (as state_wait.c).
+ * update of it, ends it or removes it (long_poll.c).
  */
 #include "base/clock.h"
+#include "base/json.h"
 #include "server/handlers.h"
 #include "view/render.h"
 
@@ -17,12 +18,11 @@
 
 /* What a call is about; c->data. */
 struct update_ask {
+    bool started;         /* it came with the start that c->reply is about */
     pawl_str id;          /* of the update */
     const pawl_str *body; /* what it must have asked; NULL: that is not known */
     bool repeated;
 };
-
-static void look(struct call *c);
 
 /* ---- Answers --------------------------------------------------------------------------- */
 
@@ -71,11 +71,35 @@ static pawl_status find(struct call *c, pawl_result *ret, pawl_error *err)
                                      err);
 }
 
+/* The start happened, whatever became of its update. */
+static void answer_started(struct call *c, pawl_status rc, const pawl_result *r,
+                           const pawl_error *err)
+{
+    const struct update_ask *a = c->data;
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    start_members(c, w);
+    pawl_json_key(w, "update");
+    pawl_json_object(w);
+    render_text(w, "update", a->id);
+    if (rc == PAWL_OK && r->ok)
+        render_payload(w, c->mem, "result", "encoding", r->value);
+    else if (rc == PAWL_OK)
+        render_text(w, "rejected", r->value);
+    else if (rc != PAWL_TIMEOUT)
+        render_text(w, "error", pawl_s(err->text));
+    pawl_json_end(w);
+    pawl_json_end(w);
+    answer_json(c, c->reply.created ? 201 : 200, w);
+}
+
 static void answer_found(struct call *c, pawl_status rc, const pawl_result *r,
                          const pawl_error *err)
 {
     const struct update_ask *a = c->data;
-    if (rc == PAWL_TIMEOUT)
+    if (a->started)
+        answer_started(c, rc, r, err);
+    else if (rc == PAWL_TIMEOUT)
         answer_open(c, a->id);
     else if (rc != PAWL_OK)
         answer_failure(c, err);
@@ -90,37 +114,9 @@ static void answer_now(struct call *c)
 {
     pawl_result r;
     pawl_error err;
-    c->on_back = NULL;
+    c->place.on_back = NULL;
     pawl_status rc = find(c, &r, &err);
     answer_found(c, rc, &r, &err);
-}
-
-/* Into the list first, so that no answer between look and sleep is lost. */
-static void look_while_listed(struct call *c)
-{
-    pthread_mutex_lock(&c->srv->lock);
-    wait_hang(c, &c->srv->update_waiting);
-    c->looks = true;
-    pthread_mutex_unlock(&c->srv->lock);
-    reader_post(c, look);
-}
-
-/* A commit answered, or time is up, or the client is gone. */
-static void look_again(struct call *c)
-{
-    if (c->asker == ASKER_LOST)
-        call_drop(c);
-    else if (c->revoked)
-        answer_error(c, 401, "unauthorized", "the token was revoked");
-    else if (c->asker == ASKER_HERE && clock_mono_ms() < c->until.key)
-        look_while_listed(c);
-    else
-        reader_post(c, answer_now);
-}
-
-static void sleep_on(struct call *c)
-{
-    wait_sleep(c, look_again);
 }
 
 /* [reader] Is it answered? */
@@ -128,22 +124,17 @@ static void look(struct call *c)
 {
     pawl_result r;
     pawl_error err;
-    c->on_back = sleep_on;
     pawl_status rc = find(c, &r, &err);
     if (rc == PAWL_TIMEOUT)
         return;
     wait_leave(c);
-    c->on_back = NULL;
+    c->place.on_back = NULL;
     answer_found(c, rc, &r, &err);
 }
 
 static void look_until(struct call *c, int64_t until_mono_ms)
 {
-    c->until.key = until_mono_ms;
-    if (clock_mono_ms() < until_mono_ms)
-        look_while_listed(c);
-    else
-        reader_post(c, answer_now);
+    poll_until(c, (struct long_poll){&c->srv->update_waiting, look, answer_now}, until_mono_ms);
 }
 
 void handle_update_result(struct call *c)
@@ -155,6 +146,43 @@ void handle_update_result(struct call *c)
     *a = (struct update_ask){.id = pawl_s(c->args[1])};
     c->data = a;
     look_until(c, clock_mono_ms() + wait_ms);
+}
+
+/* ---- With a start ------------------------------------------------------------------------ */
+
+bool read_start_update(struct call *c, pawl_request *q)
+{
+    pawl_str object = call_field(c, c->json, "update");
+    int64_t timeout;
+    if (!object.ptr || json_type(object) == JSON_NULL)
+        return true;
+    if (!shape_check(c, object, &takes_start_update, "update", 0) ||
+        !call_text(c, object, "name", &q->update) || !call_text(c, object, "key", &q->update_key) ||
+        !call_integer(c, object, "timeout_ms", 0, WAIT_MAX_MS, WAIT_DEFAULT_MS, &timeout))
+        return false;
+    if (!q->update) {
+        answer_error(c, 400, "invalid", "say which update: {\"name\":\"NAME\",\"data\":…}");
+        return false;
+    }
+    q->update_data = call_member(object, "data");
+    struct update_ask *a = pawl_mem_alloc(c->mem, sizeof(*a));
+    pawl_str *body = pawl_mem_alloc(c->mem, sizeof(*body));
+    *body = q->update_data;
+    *a = (struct update_ask){
+        .started = true, .id = pawl_s(q->update_key ? q->update_key : "start"), .body = body};
+    c->data = a;
+    c->place.until.key = clock_mono_ms() + timeout;
+    return true;
+}
+
+bool follow_start_update(struct call *c)
+{
+    const struct update_ask *a = c->data;
+    if (!a || !a->started)
+        return false;
+    c->args[0] = pawl_mem_dup(c->mem, pawl_s(c->reply.instance)).ptr;
+    look_until(c, c->place.until.key);
+    return true;
 }
 
 /* ---- Asking ---------------------------------------------------------------------------- */
@@ -181,12 +209,12 @@ static void on_reply(void *arg, const pawl_reply *reply)
 static void asked(struct call *c)
 {
     const struct update_ask *a = c->data;
-    if (c->asker == ASKER_LOST)
+    if (c->place.asker == ASKER_LOST)
         call_drop(c);
-    else if (c->revoked)
+    else if (c->caller.revoked)
         answer_error(c, 401, "unauthorized", "the token was revoked");
     else if (a->repeated)
-        look_until(c, c->until.key);
+        look_until(c, c->place.until.key);
 }
 
 void handle_update(struct call *c)
@@ -201,13 +229,14 @@ void handle_update(struct call *c)
     *body = buf_slice(&c->body);
     *a = (struct update_ask){.body = body};
     c->data = a;
-    c->until.key = clock_mono_ms() + timeout;
-    c->on_back = asked;
+    c->place.until.key = clock_mono_ms() + timeout;
+    c->place.on_back = asked;
     call_linger(c);
     if (pawl_client_submit(c->srv->client,
                            PAWL_REQUEST(.op = PAWL_OP_UPDATE, .instance = c->args[0],
                                         .name = c->args[1], .data = *body,
-                                        .idempotency_key = c->idempotency_key, .wait_ms = timeout),
+                                        .idempotency_key = c->given.idempotency_key,
+                                        .wait_ms = timeout),
                            on_reply, c, &err) == PAWL_OK)
         return;
     answer_failure(c, &err);

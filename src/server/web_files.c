@@ -34,10 +34,10 @@ static bool lists(const char *list, const char *word)
 void web_keep_values(struct call *c, const struct head *head)
 {
     pawl_str etag = head_get(head, "If-None-Match");
-    c->wants_page = lists(head_get(head, "Accept").ptr, "text/html");
-    c->takes_gzip = lists(head_get(head, "Accept-Encoding").ptr, "gzip");
+    c->given.wants_page = lists(head_get(head, "Accept").ptr, "text/html");
+    c->given.takes_gzip = lists(head_get(head, "Accept-Encoding").ptr, "gzip");
     if (etag.ptr)
-        c->has_etag = pawl_mem_dup(c->mem, etag).ptr;
+        c->given.has_etag = pawl_mem_dup(c->mem, etag).ptr;
 }
 
 static const struct web_file *find_file(const char *name)
@@ -53,10 +53,10 @@ static void answer_file(struct call *c, const struct web_file *f)
     assert_that(f);
     pawl_str plain = {(const char *)f->plain, f->plain_len};
     pawl_str packed = {(const char *)f->packed, f->packed_len};
-    bool same = c->has_etag && strstr(c->has_etag, f->etag);
-    answer_text(c, same ? 304 : 200, f->type, c->takes_gzip ? packed : plain);
+    bool same = c->given.has_etag && strstr(c->given.has_etag, f->etag);
+    answer_text(c, same ? 304 : 200, f->type, c->given.takes_gzip ? packed : plain);
     c->answer.etag = f->etag;
-    c->answer.encoding = c->takes_gzip ? "gzip" : NULL;
+    c->answer.encoding = c->given.takes_gzip ? "gzip" : NULL;
 }
 
 void handle_file(struct call *c)
@@ -77,7 +77,7 @@ void handle_root(struct call *c)
         "<a href=\"/api/v1/instances\">/api/v1/instances</a>, queues under "
         "<a href=\"/queue\">/queue</a>; see also <a href=\"/health\">/health</a> and "
         "<a href=\"/metrics\">/metrics</a>.</p></html>\n";
-    if (c->wants_page)
+    if (c->given.wants_page)
         answer_file(c, find_file("index.html"));
     else
         answer_text(c, 200, "text/html; charset=utf-8", (pawl_str){page, sizeof(page) - 1});

@@ -34,6 +34,8 @@ static void write_lease(struct call *c, pawl_json *w, const pawl_lease *l)
     render_text(w, "key", l->key);
     pawl_json_key(w, "locked_until");
     pawl_json_num(w, l->locked_until_ms);
+    if (l->details.len)
+        render_payload(w, c->mem, "details", "details_encoding", l->details);
     pawl_json_end(w);
 }
 
@@ -174,7 +176,8 @@ void handle_beat(struct call *c)
     if (!call_integer(c, c->json, "lock_ms", PAWL_LEASE_MIN, PAWL_LEASE_MAX, 30000, &lock_ms))
         return;
     call_away(c);
-    if (pawl_worker_extend(c->srv->client, c->args[0], lock_ms, changed, c, &err) == PAWL_OK)
+    pawl_str details = call_member(c->json, "details"); /* kept as it is written */
+    if (pawl_worker_beat(c->srv->client, c->args[0], lock_ms, details, changed, c, &err) == PAWL_OK)
         return;
     answer_failure(c, &err);
     call_done(c);

@@ -1,19 +1,5 @@
 // actions.js -- what can be done to instances; each one asks in the same dialog.
-import {
-	ask,
-	btn,
-	dialog,
-	field,
-	h,
-	instanceHref,
-	jsonField,
-	num,
-	plural,
-	quote,
-	readJson,
-	seg,
-	toast
-} from "./ui.js";
+import {ask, btn, dialog, field, h, idHref, jsonField, num, plural, quote, readJson, seg, toast, toJson} from "./ui.js";
 import {act, call, may, run} from "./api.js";
 import {startable} from "./offers.js";
 import {ended} from "./history.js";
@@ -32,7 +18,7 @@ export const SAMPLE = {
 
 export async function startDialog(app, like) {
 	const names = await startable().catch(() => []),
-		pretty = v => JSON.stringify(v ?? {}, null, 2);
+		pretty = v => toJson(v ?? {}, null, 2);
 	let name =
 			like?.orchestration ??
 			(!names.length || names.includes("ProcessOrder") ? "ProcessOrder" : names[0]),
@@ -92,7 +78,7 @@ export async function startDialog(app, like) {
 		valid: () => (name ? null : "which one?"),
 		action: () => act.start(name, id.trim(), readJson(input)),
 		says: a => (a.created ? `${a.instance} started` : `${a.instance} exists already`),
-		done: a => app.go(instanceHref(a.instance))
+		done: a => app.go(idHref(a.instance))
 	});
 }
 export function raiseDialog(id, event = "", done) {
@@ -106,25 +92,44 @@ export function raiseDialog(id, event = "", done) {
 			field(
 				"Event",
 				name,
-				v => {
-					name = v;
-					d.draw();
-				},
+				v => (name = v),
 				{autofocus: !name}
 			),
 			jsonField(
 				"Data",
 				data,
-				v => {
-					data = v;
-					d.draw();
-				},
+				v => (data = v),
 				{autofocus: !!name}
 			)
 		],
 		valid: () => (name ? null : "which event?"),
 		action: () => act.raise(id, name, readJson(data)),
 		says: () => `${name} raised to ${id}`,
+		done
+	});
+}
+
+/** All of them as one object; what is taken out of it goes. */
+export function attributesDialog(id, was, done) {
+	let text = toJson(was, null, 2);
+	const changed = () => {
+		const now = readJson(text) ?? {},
+			out = Object.fromEntries(Object.keys(was).map(k => [k, null]));
+		for (const [k, v] of Object.entries(now)) v === was[k] ? delete out[k] : (out[k] = v);
+		return out;
+	};
+	ask({
+		title: `Attributes of ${id}`,
+		text: "Texts and integers that it can be found by.",
+		ok: "Change",
+		fields: d =>
+			jsonField(
+				"Attributes",
+				text,
+				v => (text = v),
+				{rows: 6, autofocus: true}
+			),
+		action: () => act.attributes(id, changed()),
 		done
 	});
 }
@@ -174,7 +179,7 @@ export const steer = (verb, id, done, status) =>
 /** Views of one's own: kept by this browser, shown beside the others. */
 export const views = () => JSON.parse(localStorage.getItem("pawl.views") ?? "[]");
 export function setViews(list) {
-	localStorage.setItem("pawl.views", JSON.stringify(list));
+	localStorage.setItem("pawl.views", toJson(list));
 	dispatchEvent(new Event("pawl-views"));
 }
 export function saveView(query) {

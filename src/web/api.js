@@ -1,5 +1,5 @@
 // api.js -- calls to the server.  Numbers keep their digits: a payload is shown as it was given.
-import {quote, seg, setNow} from "./fmt.js";
+import {quote, seg, setNow, toJson} from "./fmt.js";
 
 class Failure extends Error {
 	constructor(status, message, body) {
@@ -49,7 +49,7 @@ export async function call(method, path, body, opts = {}) {
 				...opts.headers,
 				...(body !== undefined ? {"content-type": "application/json"} : {})
 			},
-			body: body === undefined || typeof body === "string" ? body : JSON.stringify(body)
+			body: body === undefined || typeof body === "string" ? body : toJson(body)
 		});
 		text = await answer.text();
 	} catch {
@@ -74,13 +74,16 @@ export async function call(method, path, body, opts = {}) {
 export const get = path => call("GET", path);
 export const query = o => {
 	const s = new URLSearchParams(
-		Object.entries(o).filter(([, v]) => v !== undefined && v !== null && v !== "")
+		Object.entries(o).flatMap(([k, v]) => [v ?? ""].flat().filter(x => x !== "").map(x => [k, x]))
 	).toString();
 	return s ? "?" + s : "";
 };
 const I = id => `/api/v1/instances/${seg(id)}`,
 	Q = q => `/queue/${seg(q)}`;
 export const SCHEDULES = "/api/v1/schedules";
+const LIMITS = "/api/v1/limits",
+	/** Only a new one, or only that revision. */
+	onlyIf = revision => (revision ? {"if-match": `"${revision}"`} : {"if-none-match": "*"});
 export const schedulePath = s => `${SCHEDULES}/${seg(s)}`;
 
 export const api = {
@@ -109,15 +112,17 @@ export const api = {
 			for (const e of one.events) events.push(e);
 			text = null;
 		}
-		return text ?? JSON.stringify({...one, events});
+		return text ?? toJson({...one, events});
 	},
 	state: async id => (await get(I(id) + "/state")).items,
+	timeline: (id, execution) => get(I(id) + "/timeline" + query({execution})),
 	tree: id => get(I(id) + "/tree"),
 	history: (id, q) => get(I(id) + "/history" + query(q)),
 	queues: q => get("/queue" + query(q)),
 	queue: n => get(Q(n)),
 	locks: n => get(Q(n) + "/locks"),
 	messages: (n, q) => get(Q(n) + "/messages" + query(q)),
+	limits: async () => (await get(LIMITS + "?limit=1000")).limits,
 	workers: async () => (await get("/api/v1/workers")).items
 };
 /** Every event of an execution from `run` on; tell(seq) after each page. */
@@ -136,7 +141,7 @@ export function curl(a) {
 	if (a.ids?.length)
 		return `for i in ${a.ids.map(quote).join(" ")}; do ${curl({...a, ids: null, path: a.path.replace(a.ids[0], "$i")}).replace(/'(http.*)'/, '"$1"')}; done`;
 	const body =
-		a.body === undefined ? null : typeof a.body === "string" ? a.body : JSON.stringify(a.body);
+		a.body === undefined ? null : typeof a.body === "string" ? a.body : toJson(a.body);
 	return [
 		"curl",
 		...(a.method === "GET" || (a.method === "POST" && body) ? [] : ["-X", a.method]),
@@ -160,7 +165,7 @@ const verb = v => (id, reason) =>
 		quote(id),
 		reason && `--reason ${quote(reason)}`
 	);
-const js = v => quote(JSON.stringify(v));
+const js = v => quote(toJson(v));
 export const act = {
 	start: (orchestration, instance, input) =>
 		post(
@@ -174,12 +179,29 @@ export const act = {
 	raise: (id, event, data) =>
 		post(
 			`${I(id)}/events/${seg(event)}`,
-			data === undefined ? "null" : data,
+			toJson(data ?? null),
 			"raise",
 			quote(id),
 			quote(event),
 			data !== undefined && js(data)
 		),
+	update: (id, name, data) =>
+		post(
+			`${I(id)}/updates/${seg(name)}`,
+			toJson(data ?? null),
+			"update",
+			quote(id),
+			quote(name),
+			data !== undefined && js(data)
+		),
+	attributes: (id, attributes) => ({
+		method: "PATCH",
+		path: I(id) + "/attributes",
+		body: attributes,
+		cli: `pawl attr ${quote(id)} ${Object.entries(attributes)
+			.map(([k, v]) => quote(`${k}=${toJson(v)}`))
+			.join(" ")}`
+	}),
 	cancel: verb("cancel"),
 	terminate: verb("terminate"),
 	suspend: verb("suspend"),
@@ -222,7 +244,15 @@ export const act = {
 		method: "PUT",
 		path: schedulePath(name),
 		body: spec,
-		headers: revision ? {"if-match": `"${revision}"`} : {"if-none-match": "*"}
+		headers: onlyIf(revision)
+	}),
+	/** Without a body it is removed. */
+	limit: (name, body, revision) => ({
+		method: body ? "PUT" : "DELETE",
+		path: `${LIMITS}/${seg(name)}`,
+		body,
+		headers: onlyIf(revision),
+		cli: body ? null : "pawl limit rm " + quote(name)
 	}),
 	steerSchedule: (verb, name, reason) => ({
 		...post(

@@ -26,12 +26,13 @@ import instance from "./page_instance.js";
 import compare from "./page_compare.js";
 import queues from "./page_queues.js";
 import queue from "./page_queue.js";
+import asks from "./page_asks.js";
 import workers from "./page_workers.js";
 import schedules from "./page_schedules.js";
 import importer from "./page_import.js";
 
 // ---- Where one is: everything is in the address
-const ROUTES = {"": overview, instances, compare, queues, schedules, workers, import: importer},
+const ROUTES = {"": overview, instances, asks, compare, queues, schedules, workers, import: importer},
 	ONE = {instances: instance, queues: queue, schedules};
 function here() {
 	const [path, q] = location.hash.replace(/^#\/?/, "").split("?"),
@@ -56,7 +57,7 @@ const app = {
 	query(changes) {
 		const r = here();
 		for (const [k, v] of Object.entries(changes))
-			v === null || v === undefined || v === "" ? r.query.delete(k) : r.query.set(k, v);
+			r.query.delete(k), [v ?? ""].flat().forEach(x => x !== "" && r.query.append(k, x));
 		const q = r.query.toString();
 		history.replaceState(
 			null,
@@ -97,6 +98,7 @@ addEventListener("hashchange", enter);
 const NAV = [
 	["", "Overview", "o"],
 	["instances", "Instances", "i"],
+	["asks", "Asks", "a"],
 	["queues", "Queues", "q"],
 	["schedules", "Schedules", "s"],
 	["workers", "Workers", "w"],
@@ -306,7 +308,7 @@ const KEYS = {
 		"n",
 		"start an orchestration",
 		"g",
-		"then o, i, q, s, w: overview, instances, queues, schedules, workers",
+		"then o, i, a, q, s, w: overview, instances, asks, queues, schedules, workers",
 		"y",
 		"copy a link to exactly this",
 		"Esc",

@@ -22,7 +22,7 @@ export function h(tag, props, ...kids) {
 function flat(kids, out) {
 	for (const k of kids) {
 		if (Array.isArray(k)) flat(k, out);
-		else if (k !== null && k !== undefined && typeof k !== "boolean")
+		else if (k != null && typeof k !== "boolean")
 			out.push(typeof k === "object" ? k : {text: String(k)});
 	}
 	return out;
@@ -44,7 +44,7 @@ function set(el, name, value, old) {
 			if (old?.[k] !== value?.[k]) el.style.setProperty(k, value?.[k] ?? "");
 	} else if (PROPS.has(name)) {
 		if (el[name] !== value && value !== undefined) el[name] = value;
-	} else if (value === null || value === undefined || value === false) el.removeAttribute(name);
+	} else if (value == null || value === false) el.removeAttribute(name);
 	else el.setAttribute(name, value === true ? "" : value);
 }
 

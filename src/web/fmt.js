@@ -1,12 +1,12 @@
 // fmt.js -- numbers, times and command lines for people.
 const p2 = n => String(n).padStart(2, "0"),
 	few = x => (x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2));
-export const num = n => (n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en"));
+export const num = n => (n == null ? "–" : Math.round(n).toLocaleString("en"));
 /** 1,234 · 12.3k · 4.56M */
 export const short = n =>
 	!(Math.abs(n) >= 10000) ? num(n) : Math.abs(n) < 1e6 ? few(n / 1e3) + "k" : few(n / 1e6) + "M";
 export const rate = n =>
-	n === null || n === undefined ? "–" : n === 0 ? "0" : n < 10 ? n.toFixed(1) : num(n);
+	n == null ? "–" : n === 0 ? "0" : n < 10 ? n.toFixed(1) : num(n);
 export function bytes(n) {
 	for (const u of ["B", "KB", "MB", "GB"]) {
 		if (n < 1000 || u === "GB")
@@ -18,7 +18,7 @@ export const plural = (n, one, many = one + "s") => `${num(n)} ${n === 1 ? one :
 
 /** 412 ms · 4.2 s · 3m 12s · 2h 04m · 3d 4h; at most 7 characters. */
 export function dur(ms) {
-	if (ms === null || ms === undefined || Number.isNaN(ms)) return "–";
+	if (ms == null || Number.isNaN(ms)) return "–";
 	ms = Math.max(0, ms);
 	if (ms < 1000) return (ms > 0 && ms < 10 ? +ms.toFixed(2) : Math.round(ms)) + " ms";
 	if (ms < 60e3) return (ms < 10e3 ? (ms / 1000).toFixed(1) : Math.floor(ms / 1000)) + " s";
@@ -64,3 +64,4 @@ export const quote = s => (/^[\w@%+=:,./-]+$/.test(s) ? s : "'" + s.replaceAll("
 export const part = encodeURIComponent;
 /** A part of a path.  A browser takes . and .. for steps, even escaped; the server reads "..," as "..". */
 export const seg = s => (/^\.\.?$/.test(s) ? s + "," : part(s));
+export const toJson = JSON.stringify;

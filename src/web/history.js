@@ -41,7 +41,7 @@ const ENDS = {
 };
 export const ended = status => Object.values(ENDS).includes(status);
 export const text = v =>
-	v === null || v === undefined ? "" : typeof v === "string" ? v : JSON.stringify(v);
+	v == null ? "" : typeof v === "string" ? v : JSON.stringify(v);
 /** ActivityScheduled: "activity scheduled" */
 export const kindWords = kind =>
 	kind
@@ -58,6 +58,18 @@ export class Run {
 		this.tasks = [];
 		this.refs = new Map();
 		this.finish = null;
+	}
+	/** What the server says of bars (GET …/timeline); before it does, time is drawn as it is. */
+	get told() {
+		return this.timeline ?? {from: this.start, to: this.last, axis: []};
+	}
+	/** The tries of a task, as spans; of the many steps of a long run only what was recorded. */
+	tries(t, now) {
+		return t.kind !== "activity" || t.attempts < 2
+			? []
+			: (this.timeline?.bars.find(b => b.ref === t.ref)?.tries ?? t.tries ?? []).map(s =>
+					s.last && t.state === "open" ? {...s, to: now} : s
+				);
 	}
 	get start() {
 		return this.events[0]?.at ?? 0;
@@ -175,53 +187,6 @@ export class Run {
 			t => t.state !== "moment" || t.kind === "queue" || t.kind === "detached"
 		);
 	}
-}
-
-/** The tries of a task as spans, as the server has them (src/view/timeline.c).  Those that were
- *  recorded are exact; without any they follow from the policy (guess). */
-export function tries(t, now) {
-	if (t.kind !== "activity" || t.attempts < 2) return [];
-	const end = t.endAt ?? now,
-		n = t.attempts,
-		out = [],
-		error = t.state === "failed" ? text(t.output?.data) : null;
-	if (t.tries?.length || n > 9) {
-		let from = t.at;
-		for (const x of t.tries ?? []) {
-			const to = x.to,
-				begin = Math.min(x.from ?? to, to);
-			out.push({n: x.n, from: begin, to, error: x.error, worker: x.worker});
-			from = to;
-		}
-		if (!out.length && !t.startedAt) return out;
-		from = t.startedAt || Math.max(from, t.wait?.due_at ?? 0);
-		if (t.endAt || from <= now)
-			out.push({n, from: Math.min(from, end), to: end, error, last: true, worker: t.worker});
-		return out;
-	}
-	const p = t.policy,
-		grow = {fixed: () => 1, linear: i => i + 1}[p.backoff] ?? (i => (p.factor ?? 2) ** i),
-		waits = Array.from({length: n - 1}, (_, i) =>
-			Math.min(p.cap_ms ?? 60000, (p.initial_ms ?? 1000) * grow(i))
-		);
-	const backing = t.wait && !t.wait.running && t.wait.due_at > now,
-		span = Math.max(0, (backing ? t.wait.due_at : end) - t.at),
-		sum = waits.reduce((a, b) => a + b, 0),
-		runs = backing ? n - 1 : n;
-	const each = Math.max(0, (span - sum) / runs),
-		scale = Math.min(1, span / sum);
-	for (let i = 0, from = t.at; i < runs; i++) {
-		out.push({
-			n: i + 1,
-			from,
-			to: from + each,
-			error: i === n - 1 ? error : i === n - 2 ? t.lastError : null,
-			last: i === n - 1,
-			guess: true
-		});
-		from += each + (waits[i] ?? 0) * scale;
-	}
-	return out;
 }
 
 /** One line about a task. */

@@ -45,6 +45,7 @@ const FILL = {
 	};
 LINE.continued_as_new = LINE.retrying;
 LINE.schedules = "M2.5 3.5h11v10h-11zM2.5 6.5h11M5.5 2v3M10.5 2v3M8 8.5v2h2";
+LINE.asks = LINE.status;
 LINE.ok = LINE.completed;
 FILL.paused = FILL.suspended;
 

@@ -36,7 +36,18 @@ let lastId = null,
 	wait = 500,
 	wake = () => {},
 	stream = null,
+	what = "",
+	other = false,
+	turned = false,
 	seen = [];
+/** Hear less than everything: "brief=true", or one instance or queue.  The server then says `reset`. */
+export function listen(query) {
+	if (query === what) return;
+	what = query;
+	other = true;
+	stream?.abort();
+	wake();
+}
 export const retryNow = () => wake();
 export const total = () =>
 	live.stats ? Object.values(live.stats.counts ?? {}).reduce((a, b) => a + b, 0) : null;
@@ -52,14 +63,18 @@ function block(text) {
 	if (!data) return;
 	const json = JSON.parse(data),
 		now = serverNow();
-	if (type === "changes") for (const _ of json.instances) seen.push(now);
-	seen = seen.filter(t => t > now - 3000).slice(-900);
-	live.rate = seen.length / 3;
+	json.changed = turned; // of a stream that took the place of another one
+	turned = false;
+	if (type === "changes") seen.push([now, json.count]);
+	seen = seen.filter(t => t[0] > now - 3000);
+	live.rate = seen.reduce((n, t) => n + t[1], 0) / 3;
 	tell(type, json);
 }
 async function once() {
 	stream = new AbortController();
-	const answer = await fetch("/api/v1/stream", {
+	turned = other;
+	other = false;
+	const answer = await fetch("/api/v1/stream" + what, {
 		headers: {...OURS, ...(lastId ? {"last-event-id": lastId} : {})},
 		signal: stream.signal
 	});
@@ -79,9 +94,11 @@ async function once() {
 export async function follow() {
 	for (;;) {
 		await once().catch(e => {
+			if (other) return;
 			live.retryAt = serverNow() + wait;
 			become(live.paused ? "paused" : "lost", e.name === "AbortError" ? "" : e.message);
 		});
+		if (other && !live.paused) continue;
 		await new Promise(ok => {
 			wake = ok;
 			if (!live.paused) setTimeout(ok, wait);

@@ -1,23 +1,5 @@
 // compare.js -- two runs side by side: where they part, what differed, who was slower.
-import {
-	check,
-	dim,
-	dur,
-	empty,
-	fault,
-	h,
-	head,
-	icon,
-	instanceHref,
-	lk,
-	loading,
-	num,
-	page,
-	panel,
-	plural,
-	state,
-	table
-} from "./ui.js";
+import {check, dim, dur, empty, fault, h, head, icon, idHref, lk, loading, num, page, panel, plural, state, table, toJson} from "./ui.js";
 import {api, readHistory} from "./api.js";
 import {listOf} from "./offers.js";
 import {align, jsonDiff, label, Run, text} from "./history.js";
@@ -72,7 +54,7 @@ export default function compare(root, route, app) {
 					state(x.info.status),
 					dim(`${x.info.orchestration} ${x.info.version ?? ""}`),
 					h("span", "took ", h("b", dur(x.took))),
-					h("a", {href: instanceHref(x.info.instance)}, "open")
+					h("a", {href: idHref(x.info.instance)}, "open")
 				)
 		);
 	function verdict(pairs, i) {
@@ -166,7 +148,7 @@ export default function compare(root, route, app) {
 	}
 	const differ = (title, a, b) => {
 		const d = jsonDiff(a, b),
-			v = x => (x === undefined ? dim("not there") : JSON.stringify(x).slice(0, 120));
+			v = x => (x === undefined ? dim("not there") : toJson(x).slice(0, 120));
 		return panel(
 			title,
 			null,

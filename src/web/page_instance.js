@@ -1,41 +1,11 @@
 // instance.js -- one run: why, its time, its events, its family, and what can be done about it.
-import {
-	ago,
-	at,
-	btn,
-	choice,
-	clock,
-	copy,
-	dim,
-	download,
-	dur,
-	empty,
-	fault,
-	h,
-	icon,
-	ident,
-	instanceHref,
-	listHref,
-	lk,
-	loading,
-	menu,
-	num,
-	page,
-	panel,
-	payload,
-	search,
-	seg,
-	since,
-	state,
-	serverNow,
-	toast
-} from "./ui.js";
+import {ago, at, btn, choice, clock, copy, dim, download, dur, empty, fault, h, icon, ident, idHref, listHref, lk, loading, menu, num, page, panel, payload, search, seg, since, state, serverNow, toast, toJson} from "./ui.js";
 import {api, may, readHistory} from "./api.js";
-import {ended, kindWords, label, Run, sentence, text, tries} from "./history.js";
+import {ended, kindWords, label, Run, sentence, text} from "./history.js";
 import {Timeline} from "./timeline.js";
 import {VList} from "./vlist.js";
 import {whyView} from "./why.js";
-import {raiseDialog, startDialog, steer} from "./actions.js";
+import {attributesDialog, raiseDialog, startDialog, steer} from "./actions.js";
 
 /** Who hangs on whom: down the waiting children to what the last one waits for. */
 async function follow(w) {
@@ -91,6 +61,16 @@ export default function instance(root, route, app, file) {
 		poll = 0,
 		shown = [];
 	const tl = new Timeline(() => p.draw());
+	/** Bars and axis, from the server; a page spends at most a twentieth of its time on them. */
+	let rest = 0;
+	async function tell(of) {
+		const began = performance.now();
+		if (file || began < rest) return;
+		rest = Infinity;
+		of.timeline = await api.timeline(id, of.of).catch(() => of.timeline);
+		rest = performance.now() + 20 * (performance.now() - began);
+		p.draw();
+	}
 
 	async function read() {
 		execution = q("execution");
@@ -101,14 +81,17 @@ export default function instance(root, route, app, file) {
 		if (run.of !== info.execution) {
 			run = new Run();
 			run.of = info.execution;
+			rest = 0;
 		}
-		const first = !run.seq;
+		const first = !run.seq,
+			told = tell(run);
 		await readHistory(run, id, info.execution, seq => {
 			missing = seq;
 			p.draw();
 		});
 		missing = 0;
 		run.waits(why?.waiting_for);
+		if (run.seq < 1000) await told;
 		if (first) {
 			pick();
 			const todo = actions().find(a => a.verb && a.verb === q("do"));
@@ -218,7 +201,7 @@ export default function instance(root, route, app, file) {
 			h(
 				"dl.facts",
 				Object.entries(o).map(([k, v]) =>
-					v === null || v === undefined ? null : [h("dt", k), h("dd", v)]
+					v == null ? null : [h("dt", k), h("dd", v)]
 				)
 			);
 	const views = {
@@ -229,6 +212,7 @@ export default function instance(root, route, app, file) {
 				: ended(info.status)
 					? part("Output", {data: info.output, encoding: info.encoding})
 					: null,
+			labels(),
 			kept(),
 			part("Input", run.events[0] ?? {data: info.input, encoding: info.input_encoding}),
 			family(),
@@ -245,7 +229,7 @@ export default function instance(root, route, app, file) {
 		task: () => {
 			const t = selected,
 				now = serverNow(),
-				tr = tries(t, now),
+				tr = run.tries(t, now),
 				w = t.wait;
 			return [
 				h(
@@ -268,7 +252,7 @@ export default function instance(root, route, app, file) {
 					to: t.endAt && [clock(t.endAt), dim(` took ${dur(t.endAt - t.at)}`)],
 					due: t.due && at(t.due),
 					tries: t.policy.attempts && `${t.attempts} of ${t.policy.attempts}`,
-					instance: t.child && ident(t.child, instanceHref(t.child))
+					instance: t.child && ident(t.child, idHref(t.child))
 				}),
 				tr.length
 					? [
@@ -284,7 +268,7 @@ export default function instance(root, route, app, file) {
 											"li",
 											{key: s.n},
 											s.n,
-											dim(s.guess ? "≈" : "", `+${dur(s.from - t.at)}`),
+											dim(s.estimated ? "≈" : "", `+${dur(s.from - t.at)}`),
 											h(
 												"span",
 												{class: s.error ? "bad" : ""},
@@ -293,7 +277,7 @@ export default function instance(root, route, app, file) {
 										)
 									)
 							),
-							tr[0].guess &&
+							tr[0].estimated &&
 								h(
 									"p.note",
 									"Only the last error is kept; where these tries are follows from the retry policy."
@@ -341,6 +325,24 @@ export default function instance(root, route, app, file) {
 					)
 			];
 		}
+	};
+	/** What it is found by: each leads to those that have the same. */
+	const labels = () => {
+		const list = Object.entries(info.attributes ?? {}),
+			edit = !file && may("operate");
+		return list.length || edit
+			? [
+					h("h3", "Attributes", edit && [" ", lk("change", () => attributesDialog(id, info.attributes ?? {}, p.load))]),
+					facts(
+						Object.fromEntries(
+							list.map(([k, v]) => [
+								k,
+								h("a", {href: listHref({where: `${k}=${toJson(v)}`})}, String(v))
+							])
+						)
+					)
+				]
+			: null;
 	};
 	/** What its code has published, for all to read. */
 	const kept = () =>
@@ -402,7 +404,7 @@ export default function instance(root, route, app, file) {
 				h(
 					"p",
 					h(`span.st-${n.status}`, icon(n.status)),
-					ident(n.instance, n.instance === id ? null : instanceHref(n.instance)),
+					ident(n.instance, n.instance === id ? null : idHref(n.instance)),
 					dim(n.orchestration)
 				),
 				n.children.length
@@ -420,7 +422,7 @@ export default function instance(root, route, app, file) {
 				info.parent &&
 					h(
 						"li",
-						h("p", icon("child"), "child of ", ident(info.parent, instanceHref(info.parent)))
+						h("p", icon("child"), "child of ", ident(info.parent, idHref(info.parent)))
 					),
 				node(tree)
 			)
@@ -518,7 +520,7 @@ export default function instance(root, route, app, file) {
 	};
 	const near = d => {
 		const to = app.list?.[app.list.indexOf(id) + d];
-		if (to && app.list.includes(id)) app.go(instanceHref(to));
+		if (to && app.list.includes(id)) app.go(idHref(to));
 	};
 	const key = k => () =>
 		info &&
@@ -534,14 +536,10 @@ export default function instance(root, route, app, file) {
 			clearTimeout(poll);
 			clearInterval(beat);
 		},
+		of: file ? undefined : {instance: id},
 		hears: (type, d) => {
-			if (
-				file ||
-				type !== "changes" ||
-				!d.instances.some(c => c.instance === id || c.instance.startsWith(id + ":"))
-			)
-				return;
-			if (d.instances.some(c => c.instance !== id)) tree = null;
+			if (file || type !== "changes") return;
+			if (d.more || d.instances.some(c => c.instance !== id)) tree = null;
 			p.soon(120);
 		},
 		view() {
@@ -551,11 +549,11 @@ export default function instance(root, route, app, file) {
 					p.error ? fault(p.error, p.load) : loading()
 				];
 			const open = !ended(info.status),
-				now = serverNow(),
+				now = file ? run.told.to : serverNow(),
 				all = actions(),
 				k = app.list?.indexOf(id) ?? -1,
 				step = (ic, label, d) =>
-					app.list[k + d] ? h("a", {href: instanceHref(app.list[k + d]), label}, icon(ic)) : null;
+					app.list[k + d] ? h("a", {href: idHref(app.list[k + d]), label}, icon(ic)) : null;
 			shown = tab === "steps" ? run.tasks : run.events;
 			if (find) shown = shown.filter(t => words(t).includes(find.toLowerCase()));
 			return [
@@ -566,7 +564,7 @@ export default function instance(root, route, app, file) {
 						h(
 							"p.crumb",
 							h("a", {href: file ? "#/import" : "#/instances"}, file ? "Imported" : "Instances"),
-							info.parent && ["/", ident(info.parent, instanceHref(info.parent))],
+							info.parent && ["/", ident(info.parent, idHref(info.parent))],
 							k >= 0 &&
 								h(
 									"span.row",
@@ -674,7 +672,8 @@ export default function instance(root, route, app, file) {
 								select: choose,
 								at: seek,
 								seek: goto,
-								reading: missing ? id : null
+								ask: () => tell(run),
+								reading: missing
 							}),
 							missing ? h("p.note", `reading the history, event ${num(missing)} …`) : null
 						),
@@ -751,6 +750,7 @@ export default function instance(root, route, app, file) {
 		info = file;
 		run.add(file.events);
 		run.waits(file.waiting_for);
+		run.timeline = file.timeline;
 		p.draw();
 		return p;
 	}

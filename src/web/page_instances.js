@@ -12,7 +12,7 @@ import {
 	ib,
 	icon,
 	ident,
-	instanceHref,
+	idHref,
 	lk,
 	loading,
 	num,
@@ -40,8 +40,11 @@ const FILTERS = [
 	"created_after",
 	"q",
 	"roots",
+	"where",
 	"waiting" // batch knows all but this one
 ];
+/** Names of attributes that were seen: to choose from. */
+const names = new Set();
 const SORTS = [
 		["", "newest"],
 		["updated", "last changed"],
@@ -91,7 +94,7 @@ function detail(i) {
 		return [
 			(f.kind === "timer"
 				? `timer, ${f.due_at > serverNow() ? "in " + dur(f.due_at - serverNow()) : "due"}`
-				: (f.name ?? f.kind)) + (w.length > 1 ? ` +${w.length - 1}` : ""),
+				: (f.ask?.title ?? f.name ?? f.kind)) + (w.length > 1 ? ` +${w.length - 1}` : ""),
 			"",
 			f.kind,
 			i.custom_status
@@ -112,17 +115,22 @@ export default function instances(root, route, app) {
 		typing = 0,
 		asked = 0,
 		looked = 0,
+		unsaid = false, // more changed than the stream named
 		whole = true;
 	const index = new Map(),
 		fresh = new Set(),
 		picked = new Set(),
 		pending = new Set(),
 		flash = new Map();
-	const q = k => app.route.query.get(k),
+	const wheres = () => app.route.query.getAll("where"),
+		q = k => app.route.query.get(k),
 		narrow = matchMedia("(max-width:760px)").matches;
 	const filter = () =>
 		Object.fromEntries(
-			FILTERS.filter(q).map(f => [f, f === "created_after" ? serverNow() - q(f) : q(f)])
+			FILTERS.filter(q).map(f => [
+				f,
+				f === "created_after" ? serverNow() - q(f) : f === "where" ? wheres() : q(f)
+			])
 		);
 	const clear = () => {
 		picked.clear();
@@ -148,8 +156,10 @@ export default function instances(root, route, app) {
 				if (list.el) list.el.scrollTop = 0;
 				tally(mine);
 			}
-			for (const i of got.instances)
+			for (const i of got.instances) {
 				if (!index.has(i.instance)) index.set(i.instance, rows.push(i) - 1);
+				for (const k in i.attributes) names.add(k);
+			}
 			next = got.next;
 			done = !next;
 			looked += got.examined;
@@ -189,7 +199,12 @@ export default function instances(root, route, app) {
 		timer = 0;
 		const from = Math.floor(list.top / list.height),
 			to = from + list.size / list.height + 2,
-			ids = [...pending].filter(id => index.get(id) >= from && index.get(id) <= to).slice(0, 30);
+			ids = rows
+				.slice(from, to + 1)
+				.map(r => r.instance)
+				.filter(id => unsaid || pending.has(id))
+				.slice(0, 30);
+		unsaid = false;
 		pending.clear();
 		await Promise.all(
 			ids.map(async id => {
@@ -215,7 +230,7 @@ export default function instances(root, route, app) {
 		near: () => !done && !busy && more().catch(() => {}),
 		open: i => {
 			app.list = rows.map(r => r.instance);
-			app.go(instanceHref(rows[i].instance));
+			app.go(idHref(rows[i].instance));
 		},
 		tap: i => {
 			anchor = i;
@@ -265,7 +280,7 @@ export default function instances(root, route, app) {
 						onclick: e => list.pick(i, e.shiftKey ? "range" : "toggle")
 					}),
 					s: state(r.status),
-					i: ident(r.instance, instanceHref(r.instance), {
+					i: ident(r.instance, idHref(r.instance), {
 						tabindex: on ? "0" : "-1",
 						onclick: () => (app.list = rows.map(x => x.instance))
 					}),
@@ -330,20 +345,15 @@ export default function instances(root, route, app) {
 				prefix: `id begins ${q("prefix")}`,
 				parent: `child of ${q("parent")}`
 			};
-		const on = Object.keys(words).filter(q);
-		return on.length
-			? h(
-					".ftags",
-					on.map(f =>
-						h(
-							"span.ftag",
-							{key: f},
-							words[f],
-							ib("close", `Remove filter ${f}`, () => change({[f]: null}))
-						)
-					)
-				)
-			: null;
+		const tag = (key, word, rest) =>
+				h("span.ftag", {key}, word, ib("close", `Remove filter ${key}`, () => change(rest))),
+			on = [
+				...Object.keys(words)
+					.filter(q)
+					.map(f => tag(f, words[f], {[f]: null})),
+				...wheres().map(w => tag(w, w, {where: wheres().filter(x => x !== w)}))
+			];
+		return on.length ? h(".ftags", on) : null;
 	}
 	function nothing() {
 		const on = FILTERS.filter(q),
@@ -421,6 +431,16 @@ export default function instances(root, route, app) {
 	const p = page(root, {
 		title: "Instances",
 		class: "list",
+		of: null,
+		gap() {
+			unsaid = true;
+			timer ||= setTimeout(refresh, 500);
+			listOf({...filter(), limit: 50}).then(got => {
+				for (const i of got.instances) if (!index.has(i.instance)) fresh.add(i.instance);
+				p.draw();
+			}, p.load);
+			return rows.length > 0;
+		},
 		read: () => more(true),
 		close: () => clearTimeout(timer),
 		hears(type, d) {
@@ -432,13 +452,12 @@ export default function instances(root, route, app) {
 					rows[k].status = c.status;
 					pending.add(c.instance);
 				} else if (
-					!q("q") &&
-					!q("waiting") &&
-					!q("prefix") &&
+					["q", "waiting", "prefix", "where"].every(k => !q(k)) &&
 					(!q("status") || q("status").split(",").includes(c.status))
 				)
 					fresh.add(c.instance);
 			}
+			unsaid ||= d.more;
 			timer ||= setTimeout(refresh, 500);
 			p.draw();
 		},
@@ -485,6 +504,30 @@ export default function instances(root, route, app) {
 							}
 						}
 					}
+				),
+				h(
+					"form.where",
+					{
+						onsubmit: e => {
+							e.preventDefault();
+							const el = e.target.elements[0];
+							if (el.value.trim()) change({where: [...wheres(), el.value.trim()]});
+							el.value = "";
+						}
+					},
+					h("input.mono", {
+						type: "text",
+						label: "Attribute condition",
+						placeholder: "customer=c-42",
+						title: "= != < <= > >= and ^= (begins with); Enter adds it",
+						list: "attrs",
+						autocomplete: "off"
+					}),
+					h(
+						"datalist",
+						{id: "attrs"},
+						[...names].sort().map(n => h("option", {key: n, value: n + "="}))
+					)
 				),
 				select("Started", "created_after", SPANS),
 				select("Order", "sort", SORTS),

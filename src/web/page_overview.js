@@ -13,7 +13,7 @@ import {
 	head,
 	icon,
 	ident,
-	instanceHref,
+	idHref,
 	listHref,
 	lk,
 	loading,
@@ -191,7 +191,7 @@ export default function overview(root, route, app) {
 	const p = page(root, {
 		title: "Overview",
 		read: async () => {
-			[data, live.samples] = await Promise.all([overviewOf(), series(300)]);
+			[data, live.samples] = await Promise.all([overviewOf(!data), series(300)]);
 			live.stats = {counts: data.counts, problems: data.problems.length};
 			live.changed();
 			if (!data.exact) p.soon(300);
@@ -262,7 +262,7 @@ export default function overview(root, route, app) {
 											"li",
 											{key: f.instance},
 											h(`span.st-${f.status}`, icon(f.status)),
-											ident(f.instance, instanceHref(f.instance)),
+											ident(f.instance, idHref(f.instance)),
 											dim(`event ${num(f.seq)}`)
 										)
 									)
@@ -359,7 +359,7 @@ export default function overview(root, route, app) {
 							),
 							w.orchestration,
 							num(w.count),
-							h("a.dim", {href: instanceHref(w.instance), title: w.instance}, since(w.oldest))
+							h("a.dim", {href: idHref(w.instance), title: w.instance}, since(w.oldest))
 						])
 					)
 				: empty("Nobody is waited for.")

@@ -1,38 +1,6 @@
 // queue.js -- one queue: what is in it, who holds what for how long; and a bench on which a person can push,
 // pop, acknowledge and let a lock run out, with the answers as they come over the wire.
-import {
-	ago,
-	ask,
-	btn,
-	bytes,
-	choice,
-	cmd,
-	copy,
-	dim,
-	dur,
-	empty,
-	fault,
-	field,
-	h,
-	ib,
-	icon,
-	jsonField,
-	left,
-	lk,
-	loading,
-	menu,
-	meter,
-	num,
-	page,
-	panel,
-	plural,
-	queueHref,
-	rate,
-	readJson,
-	seg,
-	table,
-	serverNow
-} from "./ui.js";
+import {ago, ask, btn, bytes, choice, cmd, copy, dim, dur, empty, fault, field, h, ib, icon, jsonField, left, lk, loading, menu, meter, num, page, panel, plural, queueHref, rate, readJson, seg, table, serverNow, toJson} from "./ui.js";
 import {act, api, call, curl, may} from "./api.js";
 import {queuesOf} from "./offers.js";
 import {pushDialog} from "./page_queues.js";
@@ -90,7 +58,8 @@ export default function queue(root, route, app) {
 		title: name,
 		class: "queue",
 		close: () => clearTimeout(expiry),
-		hears: (t, d) => t === "changes" && d.queues.includes(name) && p.soon(300),
+		of: {queue: name},
+		hears: t => t === "changes" && p.soon(300),
 		async read() {
 			try {
 				q = await api.queue(name);
@@ -295,7 +264,7 @@ export default function queue(root, route, app) {
 									{key: l.n},
 									h(`b.c${l.status > 299 ? 4 : 2}`, l.status),
 									h("span", l.words),
-									h("code", JSON.stringify(l.json))
+									h("code", toJson(l.json))
 								)
 							)
 					: h("p.none", "Answers appear here as they come over the wire.")
@@ -337,8 +306,8 @@ export default function queue(root, route, app) {
 								l.expires,
 								h(
 									"code.items",
-									{title: JSON.stringify(l.items)},
-									JSON.stringify(l.items).slice(0, 200)
+									{title: toJson(l.items)},
+									toJson(l.items).slice(0, 200)
 								),
 								h(
 									".row",
@@ -441,7 +410,7 @@ export default function queue(root, route, app) {
 										]
 									: ago(sec(m.enqueued_at)),
 								lk(
-									JSON.stringify(m.item).slice(0, open === m.id ? 4000 : 140),
+									toJson(m.item).slice(0, open === m.id ? 4000 : 140),
 									() => {
 										open = open === m.id ? null : m.id;
 										p.draw();
@@ -514,7 +483,7 @@ export default function queue(root, route, app) {
 		});
 	};
 	const settings = () => {
-		let c = JSON.stringify(q.config, null, 2);
+		let c = toJson(q.config, null, 2);
 		ask({
 			title: `Settings of ${name}`,
 			text: "This replaces the whole configuration.",
@@ -524,10 +493,7 @@ export default function queue(root, route, app) {
 				jsonField(
 					"Configuration",
 					c,
-					v => {
-						c = v;
-						d.draw();
-					},
+					v => (c = v),
 					{rows: 16, autofocus: true}
 				),
 			action: () => act.config(name, readJson(c)),

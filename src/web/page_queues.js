@@ -49,19 +49,13 @@ export function pushDialog(name, done) {
 				: field(
 						"Queue",
 						q,
-						v => {
-							q = v;
-							d.draw();
-						},
+						v => (q = v),
 						{hint: "it exists from its first item on"}
 					),
 			jsonField(
 				"Item",
 				item,
-				v => {
-					item = v;
-					d.draw();
-				},
+				v => (item = v),
 				{autofocus: true}
 			),
 			h(
@@ -69,19 +63,13 @@ export function pushDialog(name, done) {
 				field(
 					"Priority",
 					priority,
-					v => {
-						priority = v;
-						d.draw();
-					},
+					v => (priority = v),
 					{type: "number", placeholder: "0", hint: "lowest first"}
 				),
 				field(
 					"Delay, seconds",
 					delay_seconds,
-					v => {
-						delay_seconds = v;
-						d.draw();
-					},
+					v => (delay_seconds = v),
 					{type: "number", placeholder: "0"}
 				)
 			)
@@ -95,7 +83,7 @@ export default function queues(root, route, app) {
 	const p = page(root, {
 		title: "Queues",
 		read: async () => (list = await queuesOf()),
-		hears: (t, d) => t === "changes" && d.queues.length && p.soon(pace(1000)),
+		hears: (t, d) => t === "changes" && (d.more || d.queues.length) && p.soon(pace(1000)),
 		view() {
 			const f = (list ?? []).filter(q => q.name.includes(find)),
 				told = f.some(q => q.depth); // a server without rates says how it is, not how it goes

@@ -1,38 +1,5 @@
 // page_schedules.js -- what starts by itself: every schedule, or one with all that is known of it.
-import {
-	ago,
-	ask,
-	at,
-	btn,
-	choice,
-	cmd,
-	day,
-	dim,
-	empty,
-	fault,
-	field,
-	h,
-	head,
-	ib,
-	icon,
-	ident,
-	instanceHref,
-	jsonField,
-	listHref,
-	loading,
-	menu,
-	num,
-	page,
-	panel,
-	payload,
-	queueHref,
-	readJson,
-	scheduleHref,
-	search,
-	serverNow,
-	table,
-	until
-} from "./ui.js";
+import {ago, ask, at, btn, choice, cmd, day, dim, empty, fault, field, h, head, ib, icon, ident, idHref, jsonField, listHref, loading, menu, num, page, panel, payload, queueHref, readJson, scheduleHref, search, serverNow, table, until, toJson} from "./ui.js";
 import {act, get, may, query, run, SCHEDULES, schedulePath} from "./api.js";
 import {startable} from "./offers.js";
 import {pace} from "./live.js";
@@ -125,12 +92,12 @@ async function putDialog(was, done) {
 		zone = of ?? (was ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone),
 		target = queue ? "queue" : "orchestration",
 		to = queue ?? orchestration ?? names[0] ?? "",
-		input = data === undefined ? "" : JSON.stringify(data, null, 2),
+		input = data === undefined ? "" : toJson(data, null, 2),
 		turn = 0,
 		next = null,
 		wrong = null;
 	for (const k in WHEN) delete others[k];
-	let more = Object.keys(others).length ? JSON.stringify(others) : "";
+	let more = Object.keys(others).length ? toJson(others) : "";
 	const spec = () => {
 		const value = readJson(input);
 		return {
@@ -206,7 +173,6 @@ async function putDialog(was, done) {
 					h("textarea.mono", {
 						rows: way === "every_ms" ? 1 : 2,
 						value: text,
-						spellcheck: "false",
 						"aria-invalid": wrong ? "true" : null,
 						oninput: e => set(v => (text = v))(e.target.value)
 					})
@@ -339,7 +305,7 @@ const steer = (verb, s, done, app) =>
 			}
 			return answer;
 		},
-		done: a => (a.instance ? app.go(instanceHref(a.instance)) : done(verb))
+		done: a => (a.instance ? app.go(idHref(a.instance)) : done(verb))
 	});
 const actions = (s, done, app) =>
 	!may("operate")
@@ -360,7 +326,7 @@ const lastRun = ({last_run: r}) =>
 	r
 		? h(
 				"a.row",
-				{href: instanceHref(r.instance), title: r.instance},
+				{href: idHref(r.instance), title: r.instance},
 				h(`span.st-${r.state}`, icon(r.state)),
 				ago(r.ended_ms)
 			)
@@ -400,7 +366,7 @@ function one(s, next, done, app) {
 	const [, , why] = stateOf(s),
 		fact = o =>
 			Object.entries(o).map(([k, v]) =>
-				v === undefined || v === null ? null : [h("dt", k), h("dd", v)]
+				v == null ? null : [h("dt", k), h("dd", v)]
 			);
 	return [
 		why && h("p.warn", icon(stateOf(s)[0]), why),
@@ -425,10 +391,10 @@ function one(s, next, done, app) {
 					"by hand": num(s.triggered ?? 0),
 					"missed, they were past": num(s.missed ?? 0),
 					"skipped, a run was open": num(s.skipped ?? 0),
-					"open run": s.open && ident(s.open, instanceHref(s.open)),
+					"open run": s.open && ident(s.open, idHref(s.open)),
 					waiting: s.waiting?.length,
 					"last run": s.last_run && lastRun(s),
-					backfill: s.backfill && h("code", JSON.stringify(s.backfill)),
+					backfill: s.backfill && h("code", toJson(s.backfill)),
 					"stored first": s.created_ms && at(s.created_ms),
 					"changed last": s.updated_ms && at(s.updated_ms),
 					revision: s.revision

@@ -1,24 +1,6 @@
 // page_workers.js -- who does the work: activities that somebody waits for, and the workers outside that ask for them.
-import {
-	ago,
-	cmd,
-	dim,
-	empty,
-	fault,
-	h,
-	head,
-	ident,
-	instanceHref,
-	left,
-	listHref,
-	loading,
-	num,
-	page,
-	panel,
-	since,
-	table
-} from "./ui.js";
-import {api} from "./api.js";
+import {ago, ask, btn, cmd, dim, dur, empty, fault, field, h, head, ib, ident, idHref, jsonField, left, listHref, lk, loading, num, page, panel, readJson, since, table, toJson} from "./ui.js";
+import {act, api, may} from "./api.js";
 import {overviewOf} from "./offers.js";
 import {pace} from "./live.js";
 
@@ -78,7 +60,7 @@ function outside(workers) {
 									{key: l.instance + l.id},
 									l.activity,
 									" of ",
-									ident(l.instance, instanceHref(l.instance)),
+									ident(l.instance, idHref(l.instance)),
 									dim(" ", left(l.locked_until))
 								)
 							),
@@ -90,16 +72,77 @@ function outside(workers) {
 	);
 }
 
+function change(limit, done) {
+	let name = limit?.name ?? "",
+		spec = toJson(
+			limit?.spec ?? {match: [{activity: "Charge"}], by: "key", concurrency: 5},
+			null,
+			2
+		);
+	ask({
+		title: limit ? "Change limit " + name : "New limit",
+		text: "What finds no room waits until there is some.",
+		ok: "Store",
+		fields: d => [
+			!limit &&
+				field("Name", name, v => (name = v)),
+			jsonField(
+				"Says",
+				spec,
+				v => (spec = v),
+				{rows: 8}
+			)
+		],
+		valid: () => (name ? null : "its name?"),
+		action: () => act.limit(name, readJson(spec), limit?.revision),
+		done
+	});
+}
+const remove = (l, done) =>
+	ask({
+		title: "Remove limit " + l.name,
+		text: "What waits for it goes on.",
+		ok: "Remove",
+		danger: true,
+		action: () => act.limit(l.name, undefined, l.revision),
+		done
+	});
+const says = ({concurrency, rate, by = "all"}) =>
+	[
+		concurrency && num(concurrency) + " at a time",
+		rate && `${num(rate.count)} in ${dur(rate.per_ms)}`
+	]
+		.filter(Boolean)
+		.join(", ") + (by === "all" ? "" : ` for each ${by === "key" ? "key" : "first level"}`);
+const limits = (all, done) =>
+	all.length
+		? table(
+				[["Limit"], ["Of", "w"], ["Says"], ["In use", "r w"], ["Waiting", "r"], ["", "r"]],
+				all.map(l => [
+					may("admin") ? lk(l.name, () => change(l, done)) : l.name,
+					l.spec.match.map(m => m.activity).join(", "),
+					says(l.spec),
+					n(l.in_use),
+					n(l.waiting, "b"),
+					may("admin") && ib("close", "Remove limit " + l.name, () => remove(l, done))
+				]),
+				i => all[i].name,
+				"wrap"
+			)
+		: empty("Nothing is limited.");
+
 export default function workers(root, route, app) {
 	let activities = null,
-		people = [];
+		people = [],
+		limited = [];
 	const p = page(root, {
 		title: "Workers",
 		hears: t => t === "changes" && p.soon(pace(3000)),
 		read: async () =>
-			([activities, people] = await Promise.all([
-				overviewOf().then(o => o.activities),
-				api.workers()
+			([activities, people, limited] = await Promise.all([
+				overviewOf(!activities).then(o => o.activities),
+				api.workers(),
+				api.limits()
 			])),
 		view: () => [
 			head("Workers", people.length ? num(people.length) : ""),
@@ -109,6 +152,11 @@ export default function workers(root, route, app) {
 					? loading()
 					: [
 							panel("Activities somebody waits for", null, open(activities)),
+							panel(
+								"Limits",
+								btn("New…", () => change(null, p.load), {needs: "admin", icon: "plus"}),
+								limits(limited, p.load)
+							),
 							panel("Workers outside the server", dim("that asked under a name"), outside(people))
 						]
 		]

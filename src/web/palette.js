@@ -1,5 +1,5 @@
 // palette.js -- Ctrl-K: pages, instances by id, queues and what can be done here, in one list.
-import {copyText, dialog, h, icon, instanceHref, queueHref, state} from "./ui.js";
+import {copyText, dialog, h, icon, idHref, queueHref, state} from "./ui.js";
 import {api, curl, may, me} from "./api.js";
 import {listOf} from "./offers.js";
 import {startDialog} from "./actions.js";
@@ -31,6 +31,7 @@ export function palette(app) {
 		may("operate") && ["Start an orchestration", "plus", () => startDialog(app), "n"],
 		["Overview: what needs you", "overview", go("#/"), "g o"],
 		["Instances", "instances", go("#/instances"), "g i"],
+		["Asks: answer what is asked", "event", go("#/asks"), "g a"],
 		["Queues", "queues", go("#/queues"), "g q"],
 		["Schedules", "schedules", go("#/schedules"), "g s"],
 		["Workers", "workers", go("#/workers"), "g w"],
@@ -70,7 +71,7 @@ export function palette(app) {
 				text: x.instance,
 				side: x.orchestration,
 				state: x.status,
-				run: go(instanceHref(x.instance))
+				run: go(idHref(x.instance))
 			})),
 			...(qs.queues ?? []).map(x => ({
 				text: x.name,
@@ -111,7 +112,6 @@ export function palette(app) {
 						label: "Find instances, queues, pages, actions",
 						placeholder: "An id, a queue, a page, something to do",
 						autofocus: true,
-						spellcheck: "false",
 						autocomplete: "off",
 						value: text,
 						oninput: e => {

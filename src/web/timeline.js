@@ -1,9 +1,7 @@
 // timeline.js -- a run as bars over time.  Shape says what it is (block: activity, thin: timer, outline: event,
 // double: child), colour says how it went.  Quiet stretches are cut out; a playhead shows any event.
 import {btn, check, choice, clock, day, dur, h, icon, num, plural} from "./ui.js";
-import {get} from "./api.js";
-import {seg} from "./fmt.js";
-import {label, tries} from "./history.js";
+import {label} from "./history.js";
 import {Scale} from "./scale.js";
 
 const MANY = 160,
@@ -66,6 +64,7 @@ export class Timeline {
 		const sig = [
 			run.seq,
 			run.of,
+			run.told.now,
 			this.collapse,
 			this.mode,
 			run.finish ? 0 : Math.floor(now / max(250, (now - run.start) / 400))
@@ -77,7 +76,7 @@ export class Timeline {
 			sig,
 			run,
 			kept: new Map(),
-			scale: new Scale(run, now, this.collapse),
+			scale: new Scale(run.told, run.finish?.at ?? now, this.collapse),
 			shown: this.mode ?? (bars.length > MANY ? "names" : "steps"),
 			total: bars.length
 		});
@@ -88,12 +87,13 @@ export class Timeline {
 		}
 		this.list = [...by.values()];
 	}
-	/** {run, now, selected, select(task), at, seek(seq), reading: its id while the history is read} */
+	/** {run, now, selected, select(task), at, seek(seq), reading: the history is not all there, ask(): for a new axis} */
 	view(o) {
 		const {run, now} = o;
 		if (!run.events.length) return h("p.none", "It has not run yet: there is no history.");
-		if (o.reading && this.tell(o.reading, run.of)) return this.whole(this.told);
+		if (o.reading && run.timeline?.grouped) return this.whole(run.timeline);
 		this.prepare(run, now);
+		if (this.scale.old) o.ask?.();
 		this.narrow = matchMedia("(max-width:760px)").matches;
 		this.rh = this.narrow ? 38 : 24;
 		const rh = this.rh,
@@ -199,25 +199,12 @@ export class Timeline {
 		})(el);
 	}
 	/** A history of many pages is being read: the server knows the whole of it, by name. */
-	tell(id, execution) {
-		if (this.asked !== id) {
-			this.asked = id;
-			get(`/api/v1/instances/${seg(id)}/timeline?execution=${execution}`).then(
-				t => {
-					this.told = t.grouped ? t : null;
-					this.draw();
-				},
-				() => {}
-			);
-		}
-		return this.told;
-	}
 	whole(t) {
 		const rh = 24,
 			step = this.width / t.names[0].skyline.length,
 			svg = (height, ...kids) =>
 				h("svg.tl-cv", {width: this.width, height, "aria-hidden": "true"}, ...kids);
-		this.scale = Scale.of(t);
+		this.scale = new Scale(t, t.to, true);
 		this.sig = null;
 		const [marks, lines] = this.ticks(),
 			row = (r, i) => {
@@ -378,17 +365,17 @@ export class Timeline {
 			if (t.state === "done") out.push(h("path.got", {d: `M${x2} ${c - 6}l6 6-6 6-6-6z`}));
 		} else if (t.attempts > 1) {
 			out.push(h("line.backoff", {x1: X, x2: X + W, y1: c, y2: c}));
-			for (const s of tries(t, now)) {
+			for (const s of this.run.tries(t, now)) {
 				const a = this.x(s.from);
 				box(
-					`${s.last ? f : "rect.try"}${s.guess ? ".guess" : ""}`,
+					`${s.last ? f : "rect.try"}${s.estimated ? ".guess" : ""}`,
 					a,
 					max(3, this.x(s.to) - a),
 					12,
 					1.5,
 					h(
 						"title",
-						`try ${s.n}${s.error ? ": " + s.error : ""}${s.guess ? " (its place follows from the retry policy)" : ""}`
+						`try ${s.n}${s.error ? ": " + s.error : ""}${s.estimated ? " (its place follows from the retry policy)" : ""}`
 					)
 				);
 			}

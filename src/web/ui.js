@@ -1,9 +1,9 @@
 // ui.js -- the parts every page is made of.
 import {h, render, afterRender, drawer} from "./dom.js";
 import {icon} from "./icons.js";
-import {bytes, clock, dur, part, serverNow, stamp, moment} from "./fmt.js";
-import {curl, may, run} from "./api.js";
-import {on} from "./live.js";
+import {bytes, clock, dur, part, serverNow, stamp, moment, toJson} from "./fmt.js";
+import {curl, may, query, run} from "./api.js";
+import {listen, on} from "./live.js";
 export * from "./dom.js";
 export * from "./icons.js";
 export * from "./fmt.js";
@@ -84,7 +84,6 @@ export const search = (label, value, oninput, props, cls = "") =>
 			type: "search",
 			label,
 			placeholder: label,
-			spellcheck: "false",
 			value,
 			...props,
 			oninput: e => oninput(e.target.value)
@@ -96,13 +95,17 @@ export const field = (name, value, oninput, {hint, ...props} = {}) =>
 		h("span", name, hint && dim(" " + hint)),
 		h("input", {
 			type: "text",
-			spellcheck: "false",
 			autocomplete: "off",
 			value,
 			...props,
-			oninput: e => oninput(e.target.value)
+			oninput: typed(oninput)
 		})
 	);
+/** What was typed; a dialog around it is drawn again. */
+const typed = set => e => {
+	set(e.target.value);
+	drawLayers();
+};
 /** table([[head, class]…], rows of cells, key); a column that is null is left out of every row. */
 export const table = (cols, rows, key, cls = "") =>
 	h(
@@ -152,7 +155,7 @@ export function ident(id, href, props) {
 		cut < id.length && h("span", id.slice(cut))
 	);
 }
-export const instanceHref = (id, q = "") => `#/instances/${part(id)}${q}`;
+export const idHref = (id, q = "") => `#/instances/${part(id)}${q}`;
 export const queueHref = q => `#/queues/${part(q)}`;
 export const scheduleHref = s => `#/schedules/${part(s)}`;
 export const listHref = q => `#/instances?${new URLSearchParams(q)}`;
@@ -199,9 +202,9 @@ function paint(text) {
 export function payload(box, name, redraw) {
 	const {data: v, encoding: enc} = box,
 		all = opened.has(box);
-	if (v === null || v === undefined) return h("p.none", enc === "json" ? "null" : "nothing");
+	if (v == null) return h("p.none", enc === "json" ? "null" : "nothing");
 	if (made.has(box)) return made.get(box);
-	const text = typeof v === "string" && enc ? v : JSON.stringify(v, null, 2),
+	const text = typeof v === "string" && enc ? v : toJson(v, null, 2),
 		part = text.slice(0, all ? MOST : FIRST),
 		size = new Blob([text]).size,
 		cut = part.length < text.length;
@@ -425,10 +428,7 @@ export function ask(spec) {
 					field(
 						"Reason",
 						reason,
-						v => {
-							reason = v;
-							d.draw();
-						},
+						v => (reason = v),
 						{
 							hint: "kept in the history",
 							placeholder: "why, for whoever reads this later",
@@ -436,10 +436,7 @@ export function ask(spec) {
 						}
 					),
 				spec.typed &&
-					field(["Type ", h("code", spec.typed), " to confirm"], typed, v => {
-						typed = v;
-						d.draw();
-					}),
+					field(["Type ", h("code", spec.typed), " to confirm"], typed, v => (typed = v)),
 				a && h(".cmds", a.cli && cmd(a.cli), cmd(curl(a))),
 				bad && h("p.warn", bad),
 				error &&
@@ -472,10 +469,9 @@ export function jsonField(name, value, oninput, props = {}) {
 		h("textarea.mono", {
 			rows: 5,
 			value,
-			spellcheck: "false",
 			"aria-invalid": bad ? "true" : null,
 			...props,
-			oninput: e => oninput(e.target.value),
+			oninput: typed(oninput),
 			onkeydown: e => {
 				if ((e.metaKey || e.ctrlKey) && e.key === "Enter") e.target.form?.requestSubmit();
 			}
@@ -495,7 +491,7 @@ export function spark(values, {height = 36, tone = "", second, label, dots} = {}
 		let d = "",
 			pen = false;
 		list.forEach((v, i) => {
-			if (v === null || v === undefined) {
+			if (v == null) {
 				pen &&= dots;
 				return;
 			}
@@ -524,7 +520,9 @@ export function spark(values, {height = 36, tone = "", second, label, dots} = {}
 }
 
 // ---- A page: it reads, shows, and listens
-/** page(root, {title, read(), view(p), hears(type, data), keys, close}) with p.load, p.soon(ms), p.draw, p.error */
+/** page(root, {title, read(), view(p), hears(type, data), of, keys, close}) with p.load, p.soon(ms), p.draw, p.error;
+ * `of`: what it hears of, {instance} or {queue}; otherwise in brief, or everything (null);
+ * gap(): it was opened a moment before it could hear; true: it need not read all again. */
 export function page(root, o) {
 	let busy = false,
 		again = false,
@@ -554,7 +552,10 @@ export function page(root, o) {
 			p.load();
 		}, ms);
 	};
-	const stop = on((type, d) => (type === "reset" ? p.load() : o.hears?.(type, d)));
+	listen(query(o.of === undefined ? {brief: true} : (o.of ?? {})));
+	const stop = on((type, d) =>
+		type === "reset" && !(d.changed && o.gap?.()) ? p.load() : o.hears?.(type, d)
+	);
 	p.close = () => {
 		stop();
 		clearTimeout(timer);

@@ -10,7 +10,7 @@ import {
 	h,
 	icon,
 	ident,
-	instanceHref,
+	idHref,
 	meter,
 	plural,
 	quote,
@@ -25,11 +25,11 @@ import {SAMPLE, steer} from "./actions.js";
 
 const later = w => w.due_at > serverNow();
 function phrase(w) {
-	if (w.kind === "event") return ["event ", h("b", w.name)];
+	if (w.kind === "event") return [w.ask ? "an answer: " : "event ", h("b", w.ask?.title ?? w.name)];
 	if (w.kind === "update") return ["update ", h("b", w.name)];
 	if (w.kind === "timer")
 		return later(w) ? ["a timer that fires ", until(w.due_at)] : "a timer that is due";
-	if (w.kind === "child") return ["child ", ident(w.instance, instanceHref(w.instance))];
+	if (w.kind === "child") return ["child ", ident(w.instance, idHref(w.instance))];
 	return [
 		"activity ",
 		h("b", w.name),
@@ -42,7 +42,9 @@ function phrase(w) {
 						" and is tried again ",
 						until(w.due_at)
 					]
-				: ", which no worker has taken yet"
+				: w.limit
+					? [", which waits for limit ", h("b", w.limit.name)]
+					: ", which no worker has taken yet"
 	];
 }
 function sentence(i, waits) {
@@ -109,42 +111,63 @@ function finding(text) {
 		: h("p.find", text);
 }
 const drafts = new Map();
-function raise(id, w, done, redraw) {
-	const key = id + "\n" + w.name,
+/** What is asked for, with what stands beside it. */
+export const question = (w, ...aside) => [
+	h("p", h("b", w.ask?.title ?? w.name ?? "timer"), aside),
+	w.ask?.text && h("p.note", w.ask.text)
+];
+/** The form that ends a wait: an event is raised, an update is sent; of an ask with choices one button each. */
+export function answer(id, w, done, redraw) {
+	const isUpdate = w.kind === "update",
+		make = isUpdate ? act.update : act.raise,
+		key = id + "\n" + w.name,
 		value = drafts.get(key) ?? SAMPLE[w.name] ?? "{}";
 	let a = null;
 	try {
-		a = act.raise(id, w.name, value.trim() ? JSON.parse(value) : undefined);
+		a = make(id, w.name, value.trim() ? JSON.parse(value) : undefined);
 	} catch {
 		/* not JSON yet */
 	}
-	const go = async e => {
-		e.preventDefault();
+	const go = async action => {
 		try {
-			await run(a);
-			toast(`${w.name} raised`);
+			const r = await run(action);
+			toast(
+				!isUpdate
+					? `${w.name} raised`
+					: r && "result" in r
+						? `${w.name}: ${text(r.result).slice(0, 200) || "done"}`
+						: `${w.name} was sent; it is not answered yet`
+			);
 			drafts.delete(key);
 			done();
 		} catch (x) {
 			toast(x.message, "bad");
 		}
 	};
+	const some = w.ask?.choices;
 	return h(
 		"form.raise",
-		{onsubmit: go},
-		h("input.mono", {
-			type: "text",
-			label: `Data of ${w.name}`,
-			value,
-			spellcheck: "false",
-			"aria-invalid": a ? null : "true",
-			oninput: e => {
-				drafts.set(key, e.target.value);
-				redraw();
+		{
+			onsubmit: e => {
+				e.preventDefault();
+				if (a) go(a);
 			}
-		}),
-		h("button.b.b1", {type: "submit", disabled: !a}, "Raise"),
-		a && copy(a.cli)
+		},
+		some?.map(c => btn(c, () => go(make(id, w.name, c)), {type: "button", key: c})),
+		!some && [
+			h("input.mono", {
+				type: "text",
+				label: `Data of ${w.name}`,
+				value,
+				"aria-invalid": a ? null : "true",
+				oninput: e => {
+					drafts.set(key, e.target.value);
+					redraw();
+				}
+			}),
+			h("button.b.b1", {type: "submit", disabled: !a}, isUpdate ? "Send" : "Raise"),
+			a && copy(a.cli)
+		]
 	);
 }
 
@@ -165,11 +188,8 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 			),
 			h(
 				".w-t",
-				h(
-					"p",
-					w.kind === "child"
-						? ident(w.instance, instanceHref(w.instance))
-						: h("b", w.name ?? "timer"),
+				question(
+					w.kind === "child" ? {name: ident(w.instance, idHref(w.instance))} : w,
 					dim(
 						w.kind === "timer"
 							? later(w)
@@ -180,7 +200,9 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 									? ` runs, try ${w.attempt}`
 									: later(w)
 										? [` try ${w.attempt} `, until(w.due_at)]
-										: " queued"
+										: w.limit
+											? ` waits for limit ${w.limit.name}, ${w.limit.before} before it`
+											: " queued"
 								: "",
 						", for ",
 						since(w.since)
@@ -191,6 +213,7 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 				w.kind === "activity" &&
 					!w.running &&
 					!later(w) &&
+					!w.limit &&
 					!offline &&
 					h(
 						"p.note",
@@ -200,10 +223,10 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 			),
 			offline
 				? null
-				: w.kind === "event" && s === "running" && acts
-					? raise(id, w, done, redraw)
+				: (w.kind === "event" || w.kind === "update") && s === "running" && acts
+					? answer(id, w, done, redraw)
 					: w.kind === "child"
-						? h("a.b", {href: instanceHref(w.instance)}, "Look there")
+						? h("a.b", {href: idHref(w.instance)}, "Look there")
 						: null
 		);
 	return h(
@@ -234,7 +257,7 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 					"In the end it hangs on ",
 					chain.map((c, i) => [
 						i ? dim(" → ") : "",
-						ident(c.instance, instanceHref(c.instance)),
+						ident(c.instance, idHref(c.instance)),
 						i === chain.length - 1 ? [": ", c.text] : ""
 					])
 				)

@@ -73,7 +73,7 @@ static void on_start(void *arg, const pawl_reply *reply)
         submit_next(c);
 }
 
-/* The first ones from here; each answer brings the next. */
+/* Submit the first ones; each answer submits the next. */
 int crowd_start(struct crowd *c)
 {
     uint64_t first = c->count < AT_ONCE ? c->count : AT_ONCE;

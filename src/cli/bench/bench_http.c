@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request that is said over and over. */
+/* A request that is sent again and again. */
 struct saying {
     char text[WIRE_REQUEST];
     size_t len;
@@ -89,7 +89,7 @@ static bool trouble(struct remote *r, pawl_str answer)
     return false;
 }
 
-/* One more is done. */
+/* Count one more that is done. */
 static void count(struct remote *r, struct http_lane *lane)
 {
     lane->round++;
@@ -134,7 +134,7 @@ static bool take_hello(void *user, uint32_t number, pawl_str answer, int64_t too
 
 /* ---- queue ----------------------------------------------------------------------------------- */
 
-/* Written once for the phase: what differs is the lock. */
+/* The texts are written once for the phase; only the lock id changes. */
 static void prepare(struct remote *r, const struct queue_phase *p)
 {
     char path[128], body[128];
@@ -239,7 +239,7 @@ static int drive(struct remote *r, const struct wire_plan *plan, double seconds,
     r->count = 0;
     r->enough = false;
     r->end_us = begin + (int64_t)(seconds * 1e6);
-    /* the plan ends by itself: started things are brought to their end */
+    /* the plan ends by itself: what was started is completed */
     bool ok = wire_run(r->wire, plan, INT64_MAX, &err);
     *rettook = (double)(clock_mono_us() - begin) / 1e6;
     if (r->trouble[0])

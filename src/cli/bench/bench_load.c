@@ -151,7 +151,7 @@ uint64_t bench_rss_kb(void)
     return resident * (unsigned long)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* The measurement ends here; `trouble` NULL means well. */
+/* End the measurement; `trouble`: why, NULL when all went well. */
 static void finish(struct load *l, const char *trouble, const char *detail)
 {
     if (atomic_exchange(&l->ending, true))

@@ -161,7 +161,7 @@ static uint64_t commits(const struct local *l)
     return stats.commits;
 }
 
-/* Until the last lane rests. */
+/* Wait until no lane has a request out. */
 static int wait_for_lanes(struct local *l)
 {
     struct timespec until;

@@ -30,7 +30,7 @@ struct timers {
     struct histogram late;
     uint64_t due_count, fired;
     int64_t first_due_ms; /* wall */
-    int64_t last_us;      /* of the last that fired */
+    int64_t last_us;      /* when the last one fired */
 };
 
 static void describe_far(struct crowd *c UNUSED, uint64_t index, char id[CROWD_ID_BYTES],

@@ -40,7 +40,7 @@ void top_say(struct top *t, bool bad, const char *format, ...)
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* The cursor stays on its instance, wherever that is now. */
+/* The cursor follows its instance to its new line. */
 static void find_cursor(struct top *t)
 {
     size_t problems = t->view.problem_count, all = problems + t->view.row_count;
@@ -69,7 +69,8 @@ static void read_what_changed(struct top *t)
     if (t->page == TOP_MAIN && t->dirty && now >= t->read_at) {
         bool first = !t->view.known;
         if (top_read(t)) {
-            t->dirty = t->session->remote && !t->view.exact; /* it still counts: ask again */
+            t->dirty =
+                t->session->remote && !t->view.exact; /* the server is still counting: ask again */
             find_cursor(t);
             if (first)
                 t->cursor = t->view.problem_count; /* the first instance */
@@ -120,7 +121,7 @@ static void scroll_by(struct top *t, int64_t by)
     t->scroll = at < 0 ? 0 : at > INT32_MAX ? INT32_MAX : (unsigned)at;
 }
 
-/* True: the key was one of movement. */
+/* True: the key moved the cursor. */
 static bool move(struct top *t, enum key key)
 {
     int64_t page = t->page == TOP_MAIN && t->row_space ? t->row_space : t->screen.rows / 2;
@@ -260,7 +261,7 @@ static void on_key(struct top *t, const struct key_press *press)
         (void)move(t, press->key);
 }
 
-/* `whole`: nothing more came for a while.  False: the terminal is gone. */
+/* `whole`: no more bytes came for a while.  False: the terminal is gone. */
 static bool take_keys(struct top *t, bool whole)
 {
     size_t room = sizeof(t->input) - t->input_count, at = 0;

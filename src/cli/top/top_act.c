@@ -22,7 +22,7 @@ bool top_edit(char line[TOP_LINE], const struct key_press *press)
     return true;
 }
 
-/* The event that it waits for, to begin with. */
+/* Begin with the event that the instance waits for. */
 static void propose_event(struct top *t)
 {
     pawl_mem *mem = pawl_mem_new();
@@ -79,7 +79,7 @@ static void send_it(struct top *t)
         top_say(t, true, "%s: %s", q->id, reply.error.text);
 }
 
-/* The name of the event is typed: now its data. */
+/* The name of the event was typed: ask for its data. */
 static void take_event(struct top *t)
 {
     struct top_question *q = &t->question;

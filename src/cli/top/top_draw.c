@@ -53,7 +53,7 @@ static void head_line(struct paper *p, const char *text, const char *more)
 
 /* ---- The head -------------------------------------------------------------------------------- */
 
-/* How fresh it is. */
+/* How old the reading is. */
 static void put_freshness(const struct top *t, struct paper *p)
 {
     char since[UNITS_BYTES], left[UNITS_BYTES];
@@ -104,7 +104,7 @@ static const char *brief(char out[UNITS_BYTES], uint64_t n)
     return out;
 }
 
-/* How many are in each state; those without any are left out. */
+/* How many instances are in each state; empty states are left out. */
 static void put_states(const struct top *t, struct paper *p)
 {
     static const pawl_state order[] = {PAWL_RUNNING, PAWL_PENDING,   PAWL_BLOCKED,  PAWL_SUSPENDED,
@@ -121,7 +121,8 @@ static void put_states(const struct top *t, struct paper *p)
     paper_line(p);
 }
 
-/* The number of a second: 0 is the one that goes on.  Since the last reading nothing happened. */
+/* The number of second `k` before now; 0 is the second that has not ended.  Seconds after the last
+ * reading have no events. */
 static double rate_at(const struct top *t, enum top_rate rate, size_t ago)
 {
     int64_t passed = (top_now_ms(t) - t->view.read_ms) / 1000;

@@ -56,7 +56,7 @@ static uint64_t count_in(pawl_str json, const char *pointer)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-/* A time that other times may be taken from. */
+/* A time that is sane enough to compute with. */
 static int64_t moment_in(pawl_str json, const char *pointer)
 {
     int64_t ms = pawl_json_int(json, pointer, 0);
@@ -262,7 +262,7 @@ static void describe(struct top_view *v, struct top_row *r, const pawl_info *inf
     r->due_ms = w->due_ms;
 }
 
-/* What was read of it before, if it has not changed. */
+/* Take over the earlier reading of this instance if it has not changed. */
 static void remember(const struct top *t, struct top_view *v, struct top_row *r)
 {
     for (size_t i = 0; i < t->view.row_count; i++) {
