@@ -56,7 +56,7 @@ $(foreach t,$(TESTSRC:tests/%.c=%),$(eval $(call test_program,$(t))))
 test-units: $(filter $(B)/tests/unit/%,$(TESTBIN))
 	@tests/run $^
 test-replay: $(filter $(B)/tests/replay/%,$(TESTBIN))
-	@tests/run $^
+	@B=$(B) tests/run $^ tests/replay/random
 conformance: $(filter $(B)/tests/conformance/%,$(TESTBIN))
 	@tests/run $^
 test-scenarios: $(filter $(B)/tests/scenario/%,$(TESTBIN)) | $(EXAMPLES:%=$(B)/examples/%.so)

@@ -25,7 +25,9 @@ threading.Thread(target=hang_up, daemon=True).start()
 client = pawl.Client("http://127.0.0.1:%d" % listener.getsockname()[1])
 for name, call, want in (
         ("pop", lambda: client.pop("q"), 1),
-        ("start", lambda: client.start("X", instance="i"), 1),
+        ("start", lambda: client.start("X"), 1),
+        ("start-id", lambda: client.start("X", instance="i"), 2),  # the same id again is the same start
+        ("start-rerun", lambda: client.start("X", instance="i", if_exists="rerun"), 1),
         ("raise", lambda: client.raise_event("i", "Go"), 1),
         ("raise-key", lambda: client.raise_event("i", "Go", key="k"), 2),
         ("push", lambda: client.push("q", 1), 2),
@@ -42,6 +44,10 @@ for name, call, want in (
         keys = {line for text in seen for line in text.split(b"\r\n") if b"Idempotency-Key" in line}
         assert len(keys) == 1, keys
 worker, told = pawl.Worker(pawl.Client("http://127.0.0.1:1")), io.StringIO()
+with contextlib.suppress(ValueError):
+    worker.run(signals=False)
+    sys.exit("a worker that has nothing to serve did not say so")
+worker.activity("Send")(print)
 with contextlib.redirect_stderr(told):
     threading.Timer(1.2, worker.stop).start()
     worker.run(signals=False)

@@ -56,6 +56,7 @@ int main()
     is(sized(PAWL_SERVER_OPTS())->size > 0, "server");
     is(sized(PAWL_SIM_OPTS())->size > 0, "sim");
     is(sized(PAWL_POLL())->size > 0, "poll");
+    is(sized(PAWL_LIMIT_SPEC(.concurrency = 5, .rate_count = 2))->concurrency == 5, "limit");
     is(sized(PAWL_SCHEDULE(.every_ms = 1000, .queue = "q"))->every_ms == 1000, "schedule");
     is(sized(PAWL_STORE_OPTS())->size > 0, "store");
     pawl_ignore(pawl_json_count(pawl_s("[]"), ""));

@@ -29,9 +29,9 @@ static void try_tokens(pawl_str bytes)
     enum token_scope scope = SCOPE_PUBLIC;
     /* nobody gets in by a file of noise: the hash of this one is not in it */
     (void)tokens_check(t, "pawl_0123abcd_feedfacefeedface", &call, &scope);
-    must(scope == SCOPE_PUBLIC && !call.token[0]);
+    must(scope == SCOPE_PUBLIC && !call.caller.token[0]);
     (void)tokens_check(t, "", &call, &scope);
-    must(scope == SCOPE_PUBLIC && !call.token[0]);
+    must(scope == SCOPE_PUBLIC && !call.caller.token[0]);
     tokens_close(t);
     err = (pawl_error){0};
     if (pawl_token_list(file, mem, &list, &count, &err) == PAWL_OK && count) {

@@ -83,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct feed f = feed_of(data, size);
     unsigned first = feed_byte(&f), width = BARS_WIDTH_MIN + first / 2;
     pawl_mem *mem = pawl_mem_new();
-    struct cli cli = {.prog = "pawl", .args = {.color = COLOR_NEVER}, .mem = mem};
+    static struct cli cli; /* too large for a stack frame */
+    cli = (struct cli){.prog = "pawl", .args = {.color = COLOR_NEVER}, .mem = mem};
     struct paper p;
     pawl_str rest = feed_rest(&f), doc = first % 2 ? rest : of_history(mem, rest, 1000000);
     check_keys(rest);

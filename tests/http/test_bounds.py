@@ -80,6 +80,15 @@ def test_a_page_of_messages_has_a_limit_in_bytes(server):
     assert len(items) == 40 and count >= 3
 
 
+def test_a_page_of_asks_has_a_limit_in_bytes(server):
+    for n in range(600):
+        server.start_instance("Question", {"title": "x" * 16000}, "q%d" % n)
+    asks, count = pages(server, "/api/v1/asks?limit=1000", "asks")
+    assert len({a["instance"] for a in asks}) == len(asks) == 600 and 3 <= count <= 5, (len(asks), count)
+    none, count = pages(server, "/api/v1/asks?limit=1000&event=Other", "asks")
+    assert not none and 3 <= count <= 5, count             # what is looked at is bounded, too
+
+
 def resident(server):
     with open("/proc/%d/status" % server.process.pid) as f:
         return int([line.split()[1] for line in f if line.startswith("VmRSS")][0]) // 1024

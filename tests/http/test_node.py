@@ -2,7 +2,9 @@
 """clients/node: every call, its worker and a network that fails it, its types, its package."""
 import json
 import os
+import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -63,6 +65,17 @@ class Shop:
 
 def test_node_every_call(server):
     assert node(HERE / "calls.mjs", env={"PAWL_URL": server.url}).strip() == "all calls"
+
+
+def test_node_turns_without_a_server():
+    """Draws, findings with their lines, guards, pawl/testing, and a session by a table of answers."""
+    assert node(HERE / "turns.mjs").strip() == "all turns"
+
+
+def test_node_replay_scripts():
+    """The engine's specification (tests/replay) through the client and its world for tests."""
+    said = node(HERE / "replay.mjs")
+    assert ", 0 failed," in said and int(said.split()[1]) >= 129, said
 
 
 def test_node_refused_results_are_final_failures():
@@ -133,20 +146,73 @@ def test_node_keeps_its_lease_over_a_kill_of_the_server(server):
         shop.until_said("does not answer")
 
 
+def project(home):
+    """A directory with what `npm pack` would take of the client."""
+    source, target = kit.ROOT / "clients" / "node", os.path.join(home, "node_modules", "pawl")
+    os.makedirs(target)
+    for name in ["package.json"] + json.loads((source / "package.json").read_text())["files"]:
+        subprocess.run(["cp", "-r", name, target], cwd=source, check=True)
+
+
+def test_node_examples_in_virtual_time():
+    with tempfile.TemporaryDirectory(dir=kit.work_dir()) as home:
+        project(home)
+        for file in (kit.ROOT / "examples" / "node").glob("*.mjs"):
+            shutil.copy(file, home)
+        assert "# pass 6" in node("--test", cwd=home)
+
+
+def test_node_check_finds_what_a_deploy_would_block():
+    """A history of yesterday's code (in virtual time) against today's."""
+    with tempfile.TemporaryDirectory(dir=kit.work_dir()) as home:
+        project(home)
+        code = """
+            import { orchestration } from "pawl";
+            export const order = orchestration("Order", { version: "1.0.0" }, async (ctx, o) => {
+              await ctx.call("Charge", { amount: o.amount });
+              await ctx.call("%s", o);
+            });"""
+        for name, second in (("old", "Ship"), ("new", "Send")):
+            (pathlib.Path(home) / (name + ".mjs")).write_text(code % second)
+        node("--input-type=module", "-e", """
+            import fs from "node:fs";
+            import { World } from "pawl/testing";
+            import { order } from "./old.mjs";
+            const world = new World().orchestration(order).activity("Charge", () => null);
+            const id = await world.start(order, { amount: 3 });
+            const events = world.history(id).map(({ data, ...e }) => ({ ...e, data: data === undefined ? null : JSON.parse(data),
+              ...(data === "null" ? { encoding: "json" } : {}) }));
+            fs.writeFileSync("run.json", JSON.stringify({ instance: id, orchestration: "Order", version: "1.0.0", execution: 1, events }));
+            """, cwd=home)
+        check = ["node_modules/pawl/bin/pawl-node.js", "check"]
+        assert node(*check, "old.mjs", "--history", "run.json", cwd=home) == "1 checked, 0 do not fit\n"
+        done = subprocess.run(["node", *check, "new.mjs", "--history", "run.json"], cwd=home, text=True, stdout=subprocess.PIPE)
+        assert done.returncode == 1 and "at new.mjs:5: nondeterministic: schedule mismatch at event 4" in done.stdout, done.stdout
+        done = subprocess.run(["node", *check], cwd=home, text=True, stderr=subprocess.PIPE)
+        assert done.returncode == 2 and "usage" in done.stderr
+
+
 def test_node_package_is_whole(server):
     """What `npm pack` would take is enough, in a project of its own, and its types agree with its code."""
     with tempfile.TemporaryDirectory(dir=kit.work_dir()) as home:
-        source, target = kit.ROOT / "clients" / "node", os.path.join(home, "node_modules", "pawl")
-        os.makedirs(target)
-        for name in ["package.json"] + json.loads((source / "package.json").read_text())["files"]:
-            subprocess.run(["cp", "-r", name, target], cwd=source, check=True)
+        project(home)
         out = node("--input-type=module", "-e", """
             import * as pawl from "pawl";
+            import * as testing from "pawl/testing";
+            const isClass = (o) => Function.prototype.toString.call(o).startsWith("class");
             const names = (o) => Object.getOwnPropertyNames(o.prototype).filter((n) => n !== "constructor").sort();
-            console.log(JSON.stringify(Object.fromEntries(Object.keys(pawl).map((k) => [k, names(pawl[k])]))));
+            const parts = (m) => Object.fromEntries(Object.keys(m).map((k) => [k, isClass(m[k]) ? names(m[k]) : null]));
+            console.log(JSON.stringify([parts(pawl), parts(testing)]));
             """, cwd=home)
-    declared = (source / "index.d.ts").read_text()
-    for name, methods in json.loads(out).items():
+    for found, types in zip(json.loads(out), ("index.d.ts", "testing.d.ts")):
+        check_declared(found, (kit.ROOT / "clients" / "node" / types).read_text())
+
+
+def check_declared(found, declared):
+    for name, methods in found.items():
+        if methods is None:
+            assert "export function %s" % name in declared, name
+            continue
         body = re.search(r"export class %s\b.*?\{(.*?)^\}|export class %s\b[^\n]*\{\}" % (name, name), declared, re.M | re.S)
         assert body, "%s is not in index.d.ts" % name
         for method in methods:

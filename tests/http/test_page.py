@@ -82,13 +82,14 @@ def run_script(text):
 
 def test_modules_become_one_script():
     script = embed(app='import {one, two} from "./b.js";\nimport {up} from "./c.js";\n'
-                       'import main from "./b.js";\nconst three = 3; // hidden from b.js\nconsole.log(one, two(), up(1), main(), three);\n',
+                       'import main from "./b.js";\nconst three = 3; // hidden from b.js\nconsole.log(one, two(), up(1), main(), three);\n'
+                       'const o = {true: 1, undefined: 2};\nlet p = true;\nconsole.log(o.true, o.undefined, p, p ? undefined : false, p === true);\n',
                    b='import {up} from "./c.js";\nconst three = 0.5;\nexport const one = up(0);\n'
                      'export function two() {\n\treturn `${one + three}`;\n}\n'
                      'export default function start() {\n\tfor (let i = 0; i < 3; i++);\n}\n',
                    c='export const up = n => {\n\tconst a = n;\n\tconst b = 1;\n\treturn a + b;\n};\n')
-    assert run_script(script) == ["1", "1.5", "2", "undefined", "3"], script
-    assert "hidden" not in script and "const a=n,b=1" in script and "i++);}" in script, script
+    assert run_script(script) == ["1", "1.5", "2", "undefined", "3", "1", "2", "true", "undefined", "true"], script
+    assert "hidden" not in script and "let a=n,b=1" in script and "const" not in script and "i++);}" in script, script
 
 
 def test_modules_that_do_not_fit_end_the_build():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""clients/python/pawl.py and a network that fails it: no result is thrown away."""
+"""clients/python and a network that fails it: no result is thrown away."""
 import contextlib
 import http.client
 import http.server

@@ -170,3 +170,38 @@ def test_kills_and_an_external_checker():
     assert len(done) > 100
     print("updates under kills: %d" % len(done))
     server.stop()
+
+
+def test_s67_a_start_answers_with_its_update(server):
+    body = {"orchestration": "Account", "input": 10, "instance": "us-1",
+            "update": {"name": "add", "data": 5}}
+    got = expect(server.post("/api/v1/instances", body), 201).json
+    assert got == {"instance": "us-1", "execution": 1, "created": True,
+                   "update": {"update": "start", "result": 15}}, got
+    again = expect(server.post("/api/v1/instances", body), 200).json
+    assert again["created"] is False and again["update"] == got["update"]
+    kinds = [e["kind"] for e in server.get(I + "us-1/history").json["events"]]
+    assert kinds.count("UpdateAccepted") == 1
+    use = {**body, "if_exists": "use", "update": {"name": "add", "data": -1, "key": "k"}}
+    assert expect(server.post("/api/v1/instances", use), 200).json["update"] == {
+        "update": "k", "rejected": "not minus one"}
+    late = {**body, "instance": "us-2", "update": {"name": "nobody", "data": 1, "timeout_ms": 50}}
+    assert expect(server.post("/api/v1/instances", late), 201).json["update"] == {"update": "start"}
+    no = {**body, "instance": "us-3", "update": {"name": "add", "data": "five"}}
+    said = expect(server.post("/api/v1/instances", no), 201).json["update"]
+    assert "no update 'start'" in said["error"], said
+    other = {**body, "update": {"name": "add", "data": 6}}
+    said = expect(server.post("/api/v1/instances", other), 200).json["update"]
+    assert "other data" in said["error"], said
+
+
+def test_s67_bad_updates_of_a_start_start_nothing(server):
+    for update in (5, [], {"data": 1}, {"name": "a/b"}, {"name": "add", "key": ""},
+                   {"name": "add", "nme": 1}, {"name": "add", "timeout_ms": 60001},
+                   {"name": "add", "key": "k" * 129}):
+        reply = server.post("/api/v1/instances", {"orchestration": "Account", "input": 1,
+                                                  "instance": "us-9", "update": update})
+        assert reply.status in (400, 413), (update, reply)
+    expect(server.post("/api/v1/instances", {"orchestration": "Account", "instance": "us-9",
+                                             "if_exists": "use", "update": {"name": "add"}}), 400)
+    expect(server.get(I + "us-9"), 404)

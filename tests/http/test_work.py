@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Remote activity workers: leases, fencing, restarts, and the Python module."""
+import signal
 import threading
 import time
 
@@ -143,6 +144,44 @@ def test_heartbeat(server):
     server.ended("h-1")
     expect(server.post(W + item["token"] + "/heartbeat"), 200, cancelled=True)
     expect(server.post(W + item["token"] + "/complete", {"result": 1}), 410, "lost")
+
+
+def test_s39_details_of_heartbeats(server):
+    server.start_instance("RemoteRetry", 1, "hd-1")
+    first = poll_one(server, worker="w-one")
+    assert "details" not in first
+    beat = W + first["token"] + "/heartbeat"
+    expect(server.post(beat, '{"details":{"page" : 7}}'), 200)
+    expect(server.post(beat, {"lock_ms": 5000}), 200)          # those before stand
+    big = server.post(beat, {"details": "x" * 16383})          # with its quotes: 16385
+    expect(big, 413, "too_large")
+    assert "16385 bytes are over the limit of 16384" in big.json["error"]["message"]
+    waits = server.get("/api/v1/instances/hd-1").json["waiting_for"][0]
+    assert waits["details"] == {"page": 7}
+    why = server.get("/api/v1/instances/hd-1/why").json
+    assert 'it got to {"page" : 7}' in why["sentence"], why
+    expect(server.post(W + first["token"] + "/fail", {"error": "busy"}), 200)
+    second = poll_one(server, worker="w-two")
+    assert second["attempt"] == 2 and second["details"] == {"page": 7}
+    expect(server.post(W + second["token"] + "/heartbeat", {"details": "x" * 16382}), 200)
+    expect(server.post(W + second["token"] + "/abandon"), 200)
+    third = poll_one(server)
+    assert third["details"] == "x" * 16382
+    expect(server.post(W + third["token"] + "/complete", {"result": "done"}), 200)
+    server.ended("hd-1")
+    assert b"page" not in server.get("/api/v1/instances/hd-1/history").body
+
+
+def test_s39_details_survive_kill_9():
+    with Server() as server:
+        server.start_instance("RemoteOrder", 1, "hk-1")
+        item = poll_one(server, lock_ms=1000)
+        expect(server.post(W + item["token"] + "/heartbeat", {"lock_ms": 1000,
+                                                            "details": [1, 2]}), 200)
+        server.stop(signal.SIGKILL)
+        server.start()
+        again = poll_one(server)
+        assert again["attempt"] == 2 and again["details"] == [1, 2]
 
 
 def test_abandon(server):

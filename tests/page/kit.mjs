@@ -91,8 +91,8 @@ export class Server {
 	}
 	get = where => this.call("GET", where);
 	post = (where, body) => this.call("POST", where, body);
-	begin = (orchestration, instance, input) =>
-		this.post("/api/v1/instances", {orchestration, instance, input});
+	begin = (orchestration, instance, input, more) =>
+		this.post("/api/v1/instances", {orchestration, instance, input, ...more});
 	raise = (instance, event, data = null) =>
 		this.post(`/api/v1/instances/${encodeURIComponent(instance)}/events/${event}`, data);
 }

@@ -37,6 +37,36 @@ export async function blocked(server) {
 
 async function instances(s) {
 	const all = [];
+	const activity = name => ({match: [{activity: name}]});
+	await s.call("PUT", "/api/v1/limits/bank", {...activity("BankTransfer"), concurrency: 5});
+	await s.call("PUT", "/api/v1/limits/cards", {
+		...activity("Charge*"),
+		concurrency: 40,
+		rate: {count: 6000, per_ms: 60000, burst: 100}
+	});
+	for (let i = 0; i < 5; i++) {
+		const cents = int(20, 900) * 100,
+			who = pick(NAMES),
+			euros = (cents / 100).toFixed(2);
+		all.push(
+			s.begin(
+				"Refund",
+				`refund-${7001 + i}`,
+				{
+					cents,
+					ask:
+						i % 3 === 2
+							? {title: `How much of ${euros} EUR goes back to ${who}?`}
+							: {
+									title: `Refund ${euros} EUR to ${who}?`,
+									text: `Order ord-${48100 + i} came back with a broken ${pick(SKUS)}.`,
+									choices: ["refund", "voucher", "decline"]
+								}
+				},
+				{attributes: {customer: who, cents, tier: i % 2 ? "silver" : "gold"}}
+			)
+		);
+	}
 	for (let i = 0; i < 30; i++) {
 		const o = order(48100 + i, {
 			flaky: i % 5 === 1 ? int(1, 3) : 0,

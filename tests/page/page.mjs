@@ -177,7 +177,10 @@ const PAGES = {
 	schedule: "#/schedules/nightly-report",
 	workers: "#/workers",
 	import: "#/import",
-	compare: "#/compare?a=ord-48101&b=ord-48103"
+	compare: "#/compare?a=ord-48101&b=ord-48103",
+	asks: "#/asks",
+	asking: "#/instances/refund-7001",
+	where: "#/instances?where=" + encodeURIComponent("tier=gold")
 };
 const serious = () =>
 	axe
@@ -253,6 +256,8 @@ tests.hostile_text = async () => {
 	for (const e of EVIL) {
 		await shop.begin("Approval", "x-" + e, {what: e, people: [e], [e]: e});
 		await shop.post("/queue/xss/push", {item: {[e]: e}, headers: {e}});
+		const ask = {title: e, text: e, choices: [e, "no"]};
+		await shop.begin("Refund", "y-" + e, {cents: 1, ask}, {attributes: {evil: e}});
 	}
 	await shop.raise("x-" + EVIL[0], encodeURIComponent(EVIL[0]), EVIL[0]);
 	await shop.post(`/api/v1/instances/${encodeURIComponent("x-" + EVIL[1])}/suspend`, {
@@ -266,8 +271,15 @@ tests.hostile_text = async () => {
 			input: {[e]: e},
 			paused: true
 		});
-	const one = EVIL.map(e => "#/instances/" + encodeURIComponent("x-" + e));
+	for (const e of EVIL.slice(0, 7))
+		await shop.call("PUT", "/api/v1/limits/" + encodeURIComponent("l-" + e), {
+			match: [{activity: e}],
+			concurrency: 1
+		});
+	const one = EVIL.flatMap(e => ["x-", "y-"].map(k => "#/instances/" + encodeURIComponent(k + e)));
 	const all = [
+		"#/asks",
+		...EVIL.slice(0, 3).map(e => "#/instances?where=" + encodeURIComponent(`evil=${JSON.stringify(e)}`)),
 		"#/",
 		"#/instances?q=x-",
 		"#/instances?q=" + encodeURIComponent(EVIL[0]),
@@ -291,6 +303,167 @@ tests.hostile_text = async () => {
 		);
 	}
 	await p.done("hostile text");
+};
+
+// ---- What people are asked for, what instances are found by, and updates
+tests.people = async () => {
+	const status = async id => (await shop.get(`/api/v1/instances/${id}`)).json,
+		ask = {title: "Lend the ladder?", text: "Until Friday.", choices: ["yes", "no"]};
+	await shop.begin(
+		"Refund",
+		"ladder-1",
+		{cents: 500, ask},
+		{attributes: {shelf: "top", weight: 12}}
+	);
+	await shop.begin("Refund", "ladder-2", {cents: 1, ask: {title: "How many rungs?"}});
+	const p = await open(shop, "#/asks", {but: /status of (400|409)/});
+	const row = name => `.waits li:has-text("${name}")`;
+	await p.waitForSelector(row("ladder-1"));
+	ok(/Until Friday/.test(await p.textContent(row("ladder-1"))), "the list says what is asked");
+	await p.fill(row("ladder-2") + " input", "no JSON");
+	await p.waitForSelector(row("ladder-2") + " button[type=submit]:disabled"); // it is not sent
+	await p.fill(row("ladder-2") + " input", '"nine"');
+	await p.press(row("ladder-2") + " input", "Enter");
+	await p.waitForSelector(row("ladder-2"), {state: "detached"});
+	ok((await status("ladder-2")).output.said === "nine", "an answer by keyboard arrives");
+
+	// The same question on the page of the instance; a correction first
+	await p.visit("#/instances/ladder-1");
+	await p.waitForSelector(".why-s:has-text('Lend the ladder?')");
+	const update = row("amount");
+	await p.fill(update + " input", "-5");
+	await p.click(update + " button[type=submit]");
+	await p.waitForSelector(".toast-bad:has-text('more than nothing')");
+	await p.fill(update + " input", "750");
+	await p.click(update + " button[type=submit]");
+	await p.waitForSelector(".toast:has-text('750')");
+	await p.waitForSelector(".insp dd:has-text('750')");
+	ok(true, "an update is sent, its answer is shown, and so is the state that it changed");
+
+	// Attributes: changed here, found in the list
+	await p.click(".insp button:has-text('change')");
+	await p.fill("dialog textarea", '{"shelf":"top","weight":1.5}');
+	await p.click("dialog button[type=submit]");
+	await p.waitForSelector("dialog [role=alert]");
+	ok(true, "a value that is no attribute is refused in the dialog, and what was typed stays");
+	await p.fill("dialog textarea", '{"shelf":"low","colour":"red"}');
+	await p.waitForFunction(() =>
+		/pawl attr ladder-1 .*weight=null/.test(document.querySelector("dialog .cmds").textContent)
+	);
+	await p.click("dialog button[type=submit]");
+	await p.waitForSelector(".insp a:has-text('low')");
+	const attributes = (await status("ladder-1")).attributes;
+	ok(
+		JSON.stringify(Object.entries(attributes).sort()) === '[["colour","red"],["shelf","low"]]',
+		"they are as typed: " + JSON.stringify(attributes)
+	);
+	await p.click(".insp a:has-text('low')");
+	await p.waitForSelector(".ftag:has-text('shelf=')");
+	await p.waitForFunction(() => document.querySelectorAll(".vr").length === 1);
+	ok(
+		(await p.$$eval("#attrs option", all => all.map(o => o.value))).includes("colour="),
+		"names of attributes are offered"
+	);
+	await p.fill(".where input", "colour!=red");
+	await p.press(".where input", "Enter");
+	await p.waitForSelector("text=No instance matches");
+	ok((p.url().match(/where=/g) ?? []).length === 2, "two conditions are in the address");
+	await p.click("[aria-label='Remove filter colour!=red']");
+	await p.waitForFunction(() => document.querySelectorAll(".vr").length === 1);
+	await p.fill(".where input", "colour~red");
+	await p.press(".where input", "Enter");
+	await p.waitForSelector(".empty.bad");
+	ok(true, "a condition that is none is refused in a sentence: " + (await p.textContent(".empty")));
+
+	// One of the choices
+	await p.visit("#/instances/ladder-1");
+	await p.click(row("Lend the ladder") + " button:has-text('yes')");
+	await p.waitForSelector(".why-completed");
+	const {output} = await status("ladder-1");
+	ok(output.said === "yes" && output.cents === 750, "answered: " + JSON.stringify(output));
+	await p.done("people");
+};
+
+// ---- Limits: stored, refused, changed while somebody else changes them, removed
+tests.limits = async () => {
+	const p = await open(shop, "#/workers", {but: /status of (400|412)/}),
+		where = "/api/v1/limits/brushes",
+		submit = () => p.click("dialog button[type=submit]"),
+		spec = o => p.fill("dialog textarea", JSON.stringify(o));
+	const one = {match: [{activity: "Paint"}], concurrency: 2};
+	await p.click("button:has-text('New…')");
+	await p.fill("dialog input", "brushes");
+	await spec({...one, concurrency: -1});
+	await submit();
+	await p.waitForSelector("dialog [role=alert]");
+	ok((await shop.get(where)).status === 404, "a limit that is none is refused, and not stored");
+	await spec({...one, by: "key", rate: {count: 9, per_ms: 60000}});
+	await submit();
+	await p.waitForSelector("tr:has-text('brushes')");
+	const row = await p.textContent("tr:has-text('brushes')");
+	ok(/2 at a time, 9 in 1m 00s for each key/.test(row), "the list says what it says: " + row);
+	await p.click("button:has-text('brushes')");
+	await shop.call("PUT", where, {...one, concurrency: 3});
+	await spec({...one, concurrency: 4});
+	await submit();
+	await p.waitForSelector("dialog [role=alert]:has-text('412')");
+	ok(
+		(await shop.get(where)).json.spec.concurrency === 3,
+		"what somebody else stored meanwhile is not overwritten"
+	);
+	await p.key("Escape");
+	await shop.call("PUT", where, {...one, concurrency: 1});
+	for (const id of ["paint-1", "paint-2"])
+		await shop.post("/api/v1/jobs", {activity: "Paint", instance: id});
+	const {json} = await shop.post("/api/v1/work/poll", {activities: ["Paint"], wait_ms: 5000});
+	ok(json.items.length === 1, "one at a time");
+	const last = ["paint-1", "paint-2"].find(id => id !== json.items[0].instance);
+	await p.visit("#/instances/" + last);
+	await p.waitForSelector(".why-s:has-text('waits for limit brushes')");
+	ok(!/start a worker/.test(await p.textContent(".why")), "and no worker is missing");
+	await p.visit("#/workers");
+	await p.click("[aria-label='Remove limit brushes']");
+	await submit();
+	await p.waitForSelector("tr:has-text('brushes')", {state: "detached"});
+	ok((await shop.get(where)).status === 404, "and removed");
+	await p.done("limits");
+};
+
+// ---- No network for a while: said plainly, nothing lost, nothing twice
+tests.offline = async () => {
+	await shop.begin("Approval", "offline-1", {what: "tea", patience_ms: 1e9, people: ["ada"]});
+	const p = await open(shop, "#/instances/offline-1", {but: /ERR_|Failed to load|network error/i}),
+		context = p.context();
+	await p.waitForSelector(".raise");
+	await p.waitForSelector(".conn-live");
+	const draft = '{"approved":true,"by":"grace"}';
+	await p.fill(".raise input", draft);
+	await context.setOffline(true);
+	await p.click(".raise button[type=submit]");
+	await p.waitForSelector(".toast-bad:has-text('does not answer')");
+	ok((await p.inputValue(".raise input")) === draft, "what was typed stays");
+	ok(await p.$(".why-running"), "what was read stays in sight");
+	await p.visit("#/queues");
+	await p.waitForSelector("text=The server does not answer.");
+	await p.shot("offline");
+	await p.visit("#/instances/offline-1");
+	await p.waitForSelector(".empty.bad");
+	await shop.raise("offline-1", "Note", {while: "away"});
+	await context.setOffline(false);
+	await p.waitForSelector(".conn-live");
+	await p.waitForSelector(".raise");
+	ok(!(await p.$(".banner, .empty.bad")), "it is back by itself, with what it shows");
+	const {json} = await shop.get("/api/v1/instances/offline-1/history");
+	ok(
+		!json.events.some(e => e.kind === "ExternalEvent"),
+		"what could not be sent is not sent behind one's back"
+	);
+	await p.fill(".raise input", draft);
+	await p.click(".raise button[type=submit]");
+	await p.waitForSelector(".why-completed");
+	const after = (await shop.get("/api/v1/instances/offline-1/history")).json.events;
+	ok(after.filter(e => e.kind === "ExternalEvent").length === 1, "and then once");
+	await p.done("offline");
 };
 
 // ---- What is copied into a shell is one argument, whatever it holds
@@ -434,7 +607,7 @@ tests.names = async () => {
 // ---- Awkward data: large, not JSON, digits that JavaScript would change; a wrong clock; a wide screen
 tests.awkward = async () => {
 	await shop.begin("Approval", "large", {
-		what: "x".repeat(1900000),
+		what: "x".repeat(2 * 1024 * 1024 - 100) /* with the rest just what is accepted */,
 		patience_ms: 1e9,
 		people: ["ada"]
 	});

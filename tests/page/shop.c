@@ -233,6 +233,32 @@ static pawl_result region_rollout(pawl_ctx *ctx, pawl_str in)
     return all.ok ? pawl_done(ctx, "healthy") : all;
 }
 
+/* Asks somebody, with the texts of its input; corrections come as updates. */
+static pawl_result refund(pawl_ctx *ctx, pawl_str in)
+{
+    int64_t cents = pawl_json_int(in, "/cents", 0);
+    pawl_ignore(pawl_state_set(ctx, "amount", pawl_printf(ctx, "%lld", (long long)cents)));
+    pawl_ignore(pawl_state_set(ctx, "note", pawl_json_get(in, "/ask/title")));
+    pawl_task said = pawl_wait_event_ask(ctx, "Refund", pawl_json_get(in, "/ask"));
+    for (;;) {
+        pawl_task other = pawl_wait_update(ctx, "amount");
+        if (pawl_await_any(ctx, (pawl_task[]){other, said}, 2) != 0)
+            break;
+        int64_t now = pawl_json_int(pawl_await(ctx, other).value, "", 0);
+        if (now <= 0) {
+            pawl_reject(ctx, other, "an amount is more than nothing");
+            continue;
+        }
+        cents = now;
+        pawl_ignore(pawl_state_set(ctx, "amount", pawl_printf(ctx, "%lld", (long long)cents)));
+        pawl_answer(ctx, other, pawl_printf(ctx, "{\"cents\":%lld}", (long long)cents));
+    }
+    pawl_result r = pawl_await(ctx, said);
+    return r.ok ? pawl_donef(ctx, "{\"said\":%.*s,\"cents\":%lld}", PAWL_FMT(r.value),
+                             (long long)cents)
+                : r;
+}
+
 /* What it returns is no text. */
 static pawl_result bytes(pawl_ctx *ctx, pawl_str input)
 {
@@ -260,6 +286,7 @@ static void setup(pawl_app *app)
     pawl_register_orchestration(app, "RenderVideo", "0.9.0", render_video);
     pawl_register_orchestration(app, "TaxReport", "1.0.0", tax_report);
     pawl_register_orchestration(app, "RegionRollout", "1.0.0", region_rollout);
+    pawl_register_orchestration(app, "Refund", "1.0.0", refund);
     pawl_register_orchestration(app, "Bytes", "1.0.0", bytes);
 }
 

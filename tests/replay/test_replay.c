@@ -72,8 +72,13 @@ __attribute__((constructor)) static void add_scripts(void)
 {
     char pattern[512];
 
-    (void)snprintf(pattern, sizeof(pattern), "%.*s*.replay",
-                   (int)(strrchr(__FILE__, '/') + 1 - __FILE__), __FILE__);
+    const char *other = getenv("REPLAY"); /* a directory: the scripts of tests/replay/random */
+
+    if (other)
+        (void)snprintf(pattern, sizeof(pattern), "%s/*.replay", other);
+    else
+        (void)snprintf(pattern, sizeof(pattern), "%.*s*.replay",
+                       (int)(strrchr(__FILE__, '/') + 1 - __FILE__), __FILE__);
     if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc > SLOTS) {
         fprintf(stderr, "%s: no scripts, or more than %d\n", pattern, SLOTS);
         abort();

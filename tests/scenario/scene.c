@@ -70,6 +70,11 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
     (void)call;
     if (op == FAULT_OP_commit && s->before_commit)
         s->before_commit(s);
+    if (op == FAULT_OP_read_messages && s->before_mail) {
+        void (*before)(struct scene *) = s->before_mail;
+        s->before_mail = NULL;
+        before(s);
+    }
     if (op == FAULT_OP_outcome && !s->answers) /* UNKNOWN means: the process ended there */
         return (struct fault){FAULT_BEFORE, PAWL_UNKNOWN};
     if (op == FAULT_OP_outcome && ++s->asked % s->answers)

@@ -58,6 +58,7 @@ struct scene {
     const pawl_store_ops *plain_ops;        /* its operations before `decorate` */
     void (*decorate)(pawl_store *outer);    /* put other operations on it; NULL: nothing */
     void (*before_commit)(struct scene *s); /* on the thread that commits; NULL: nothing */
+    void (*before_mail)(struct scene *s);   /* once, before mail is read; NULL: nothing */
     pawl_app *app;
     pawl_options opts;
     pawl_env env;

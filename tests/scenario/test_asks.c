@@ -91,6 +91,32 @@ SCENARIO(s40_an_ask_that_is_given_up_is_not_listed)
     expect_is(asks(s), 0);
 }
 
+static pawl_result leaves_its_scope(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_scope_begin(ctx);
+    (void)pawl_wait_event_ask(ctx, "Answer", pawl_s(ASK));
+    bool left = pawl_await(ctx, pawl_wait_event(ctx, "Leave")).ok;
+    pawl_scope_end(ctx);
+    if (!left)
+        return pawl_fail(ctx, "not told to leave");
+    return pawl_await(ctx, pawl_wait_event(ctx, "End"));
+}
+
+SCENARIO(s40_an_ask_that_is_left_open_by_its_scope_is_given_up_and_not_listed)
+{
+    scene_flow(s, "Scope", leaves_its_scope);
+    scene_start(s, "Scope", "i", "");
+    expect_is(asks(s), 1);
+    scene_raise(s, "i", "Leave", "");
+    expect_is(asks(s), 0);
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_crash(s);
+    expect_is(asks(s), 0);
+    scene_raise(s, "i", "End", "done");
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+}
+
 SCENARIO(s40_cancel_terminate_and_remove_take_it_away)
 {
     scene_flow(s, "One", one);
@@ -113,6 +139,29 @@ SCENARIO(s40_cancel_terminate_and_remove_take_it_away)
     all = page(s, NULL);
     expect_is(count_of(all), 1);
     expect_text(all.ptr, "Again?");
+}
+
+/* More than one page of objects. */
+static pawl_result many(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    for (int i = 0; i < 1200; i++)
+        (void)pawl_wait_event_ask(ctx, "Answer", pawl_s(ASK));
+    return pawl_await(ctx, pawl_wait_event(ctx, "end"));
+}
+
+SCENARIO(s40_no_ask_of_a_removed_instance_is_left)
+{
+    scene_flow(s, "Many", many);
+    scene_flow(s, "One", one);
+    scene_start(s, "Many", "i", "");
+    scene_start(s, "One", "j", "");
+    expect_is(count_of(page(s, PAWL_ASK_FILTER(.limit = 1000))), 1000);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "i", .force = true)),
+              PAWL_OK);
+    pawl_str all = page(s, NULL);
+    expect_is(count_of(all), 1);
+    expect_text(all.ptr, "\"instance\":\"j\"");
 }
 
 SCENARIO(s40_suspended_ones_and_ones_without_code_are_listed)
@@ -185,6 +234,9 @@ SCENARIO(s40_a_bad_ask_is_refused_and_not_listed)
                          "{}",
                          "{\"schema\":{}}",
                          "{\"title\":1}",
+                         "{\"title\":\"\",\"text\":\"\"}",
+                         "{\"title\":\"x\",\"title\":\"y\"}",
+                         "{\"title\":\"x\",\"choices\":[\"a\"],\"choices\":[\"b\"]}",
                          "{\"text\":null}",
                          "{\"title\":\"x\",\"schema\":1}",
                          "{\"title\":\"x\",\"choices\":[]}",

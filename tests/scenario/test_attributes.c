@@ -245,3 +245,73 @@ SCENARIO(s53_children_have_them_only_when_they_inherit)
     expect_set(s, "two", "");
     expect_found(s, "of=parent", "one p");
 }
+
+/* ---- S55: counts ---------------------------------------------------------------------------- */
+
+static pawl_str counts(struct scene *s, const pawl_filter *filter, const char *by)
+{
+    pawl_str text = {0};
+    pawl_error err = {0};
+    scene_up(s);
+    ck_assert_msg(pawl_client_count(s->c, filter, by, s->mem, &text, &err) == PAWL_OK, "%s",
+                  err.text);
+    return text;
+}
+
+SCENARIO(s55_counts_by_status_orchestration_and_attribute)
+{
+    pawl_error err;
+    pawl_str text;
+    pawl_where big;
+    scene_flow(s, "Waits", waits);
+    scene_flow(s, "Other", waits);
+    expect_text(counts(s, NULL, "customer").ptr,
+                "{\"by\":\"customer\",\"groups\":[],\"total\":0,\"examined\":0,\"more\":false}");
+    start_with(s, "Waits", "a", "{\"customer\":\"c-1\",\"total\":7}");
+    start_with(s, "Waits", "b", "{\"customer\":\"c-2\",\"total\":-7}");
+    start_with(s, "Other", "c", "{\"customer\":\"c-1\",\"total\":\"7\"}");
+    start_with(s, "Other", "d", "{}");
+    scene_raise(s, "b", "go", "");
+    scene_settle(s);
+    expect_text(counts(s, NULL, "customer").ptr,
+                "[{\"value\":\"c-1\",\"count\":2},{\"value\":\"c-2\",\"count\":1}]");
+    expect_text(
+        counts(s, NULL, "total").ptr,
+        "[{\"value\":-7,\"count\":1},{\"value\":7,\"count\":1},{\"value\":\"7\",\"count\":1}]");
+    expect_text(counts(s, NULL, "status").ptr,
+                "[{\"value\":\"completed\",\"count\":1},{\"value\":\"running\",\"count\":3}],"
+                "\"total\":4,");
+    expect_text(counts(s, NULL, "orchestration").ptr,
+                "[{\"value\":\"Other\",\"count\":2},{\"value\":\"Waits\",\"count\":2}]");
+    expect_text(counts(s, NULL, NULL).ptr, "{\"by\":null,\"groups\":[],\"total\":4,");
+    expect_text(counts(s, PAWL_FILTER(.orchestration = "Waits"), "customer").ptr,
+                "[{\"value\":\"c-1\",\"count\":1},{\"value\":\"c-2\",\"count\":1}],\"total\":2,");
+    ck_assert(pawl_where_parse(s->mem, pawl_s("total>=0"), &big, &err));
+    expect_text(counts(s, PAWL_FILTER(.where = &big, .where_count = 1), "status").ptr,
+                "[{\"value\":\"running\",\"count\":1}],\"total\":1,");
+    expect_is(pawl_client_count(s->c, NULL, "Customer", s->mem, &text, &err), PAWL_INVALID);
+    expect_is(pawl_client_count(s->c, PAWL_FILTER(.limit = 1001), "total", s->mem, &text, &err),
+              PAWL_LIMIT);
+}
+
+/* ---- S54: filters --------------------------------------------------------------------------- */
+
+SCENARIO(s54_every_condition_finds_exactly_its_instances)
+{
+    scene_flow(s, "Waits", waits);
+    start_with(s, "Waits", "a", "{\"n\":7,\"t\":\"blue\"}");
+    start_with(s, "Waits", "b", "{\"n\":-7,\"t\":\"blueish\"}");
+    start_with(s, "Waits", "c", "{\"n\":\"7\",\"t\":\"red\"}");
+    start_with(s, "Waits", "d", "{}");
+    expect_found(s, "n=7", "a");
+    expect_found(s, "n=\"7\"", "c");
+    expect_found(s, "n!=7", "c b");
+    expect_found(s, "n<7", "b");
+    expect_found(s, "n<=7", "b a");
+    expect_found(s, "n>-7", "a");
+    expect_found(s, "n>=-7", "b a");
+    expect_found(s, "t^=blue", "b a");
+    expect_found(s, "t^=", "c b a");
+    expect_found(s, "t>blue", "c b");
+    expect_found(s, "other=1", "");
+}

@@ -529,6 +529,31 @@ SCENARIO(y01_an_occurrence_may_push_to_a_queue)
     ck_assert_str_eq(q_all(s, "q"), "{\"a\":1}:ready {\"a\":1}:ready {\"a\":1}:ready");
 }
 
+/* A trigger and a backfill that are repeated push nothing twice: the occurrence is the dedup id. */
+SCENARIO(y02_a_repeated_trigger_or_backfill_pushes_once)
+{
+    if (!flows(s))
+        return;
+    put(s, "n", "{\"every_ms\":60000,\"queue\":\"q\",\"input\":1}");
+    for (int i = 0; i < 3; i++) {
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_TRIGGER, .name = "n",
+                                           .idempotency_key = "k")),
+                  PAWL_OK);
+        scene_settle(s);
+        if (i == 1)
+            scene_crash(s); /* what was pushed is found in the store again */
+    }
+    ck_assert_str_eq(q_all(s, "q"), "1:ready");
+    for (int i = 0; i < 2; i++) {
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_BACKFILL, .name = "n",
+                                           .data = pawl_s("{\"from_ms\":1699999800000,"
+                                                          "\"to_ms\":1699999900000}"))),
+                  PAWL_OK);
+        scene_settle(s);
+    }
+    ck_assert_str_eq(q_all(s, "q"), "1:ready 1:ready 1:ready");
+}
+
 SCENARIO(y01_jitter_is_later_and_the_id_is_the_occurrence)
 {
     if (!flows(s))

@@ -154,6 +154,33 @@ SCENARIO(a_clock_that_does_not_answer_is_asked_again)
     answer = PAWL_OK;
 }
 
+static void ignore(void *arg, const pawl_reply *reply)
+{
+    (void)arg, (void)reply;
+}
+
+/* Each question would be one more attempt to connect, before the one that the commit makes. */
+SCENARIO(a_store_that_is_away_is_not_asked_for_the_time)
+{
+    begin(s);
+    scene_up(s);
+    answer = PAWL_UNAVAILABLE;
+    scene_fail(s, FAULT_OP_commit, 0, 6, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    int before = asked;
+    expect_is(pawl_client_submit(
+                  s->c, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Sleep", .instance = "a"), ignore,
+                  NULL, NULL),
+              PAWL_OK);
+    for (int i = 0; i < 6; i++)
+        pass_time(s, 6000);
+    expect_is(asked, before + 1); /* before anything had failed */
+    answer = PAWL_OK;
+    pass_time(s, 6000);
+    expect_is(state_of(s, "a"), PAWL_RUNNING);
+    pass_time(s, 60000);
+    ck_assert_int_gt(asked, before); /* it is back */
+}
+
 /* Who has a clock of its own keeps it. */
 SCENARIO(a_caller_s_clock_counts_more_than_the_store_s)
 {

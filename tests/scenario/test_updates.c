@@ -2,8 +2,10 @@
 /* tests/scenario/test_updates.c -- S61 to S66: requests that code answers. */
 #include "scene.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A call that was submitted, and what came of it. */
 struct asked {
@@ -303,6 +305,93 @@ SCENARIO(s63_what_no_code_saw_goes_back_and_to_the_next_execution)
     scene_expect_empty(s);
 }
 
+/* Its wait takes one, is given up unseen, and nothing takes it before the end. */
+static pawl_result gives_back(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_task u = pawl_wait_update(ctx, "N"), go = pawl_wait_event(ctx, "go");
+    pawl_ignore(pawl_await(ctx, go));
+    pawl_cancel(ctx, u);
+    return pawl_await(ctx, pawl_wait_event(ctx, "end"));
+}
+
+SCENARIO(s65_one_that_was_given_back_is_lost_at_the_end)
+{
+    struct asked a, b;
+    pawl_result r;
+    pawl_error err;
+    scene_flow(s, "Back", gives_back);
+    scene_start(s, "Back", "i", "");
+    scene_steer(s, PAWL_OP_SUSPEND, "i"); /* both come in one turn */
+    ask_key(s, &a, "i", "N", "one", "k", 3600000);
+    scene_raise(s, "i", "go", "");
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_settle(s);
+    expect_is(scene_kind_count(s, "i", "UpdateAccepted"), 1);
+    expect_is(scene_kind_count(s, "i", "UpdateWaitCancelled"), 1);
+    expect_is(look(s, "i", "k", NULL, &r, &err), PAWL_TIMEOUT);
+    scene_raise(s, "i", "end", "");
+    scene_finish(s, "i");
+    expect_refused(&a, PAWL_LOST, "the instance ended before it took the update");
+    expect_is(look(s, "i", "k", NULL, &r, &err), PAWL_LOST); /* and not open for ever */
+    ask_key(s, &b, "i", "N", "one", "k", 0);
+    ck_assert(b.repeated);
+    expect_is(look(s, "i", "k", "one", &r, &err), PAWL_LOST);
+}
+
+/* The next execution takes what came in this one. */
+static pawl_result passes_on(pawl_ctx *ctx, pawl_str input)
+{
+    if (!input.len) {
+        pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "go")));
+        return pawl_continue_as_new(ctx, pawl_s("again"), NULL);
+    }
+    pawl_task u = pawl_wait_update(ctx, "N");
+    pawl_answer(ctx, u, pawl_await(ctx, u).value);
+    return pawl_await(ctx, pawl_wait_event(ctx, "end"));
+}
+
+static void go_on(struct scene *s)
+{
+    scene_raise(s, "i", "go", "");
+    scene_settle(s);
+}
+
+SCENARIO(s62_an_answer_is_found_while_the_instance_continues_as_new)
+{
+    struct asked a;
+    pawl_result r;
+    pawl_error err;
+    scene_flow(s, "Passes", passes_on);
+    scene_start(s, "Passes", "i", "");
+    ask_key(s, &a, "i", "N", "one", "k", 0);
+    s->before_mail = go_on; /* between the look at the row and the look at the mail */
+    expect_is(look(s, "i", "k", NULL, &r, &err), PAWL_OK);
+    ck_assert_str_eq(r.value.ptr, "one");
+}
+
+/* Looking for an answer reads a history in pieces: it may be larger than memory. */
+SCENARIO(s62_an_answer_is_found_in_a_long_history)
+{
+    struct asked a;
+    pawl_result r;
+    pawl_error err;
+    scene_flow(s, "Counter", counter);
+    scene_start(s, "Counter", "i", "");
+    for (int k = 0; k < 70; k++) { /* some events each: more than four pieces */
+        char key[16];
+        (void)snprintf(key, sizeof(key), "k%d", k);
+        ask_key(s, &a, "i", "add", "1", key, 1000);
+    }
+    expect_found(s, "i", "k0", true, "1");
+    expect_found(s, "i", "k15", true, "16");
+    expect_found(s, "i", "k33", true, "34");
+    expect_found(s, "i", "k69", true, "70");
+    uint64_t before = fault_store_calls(s->store, FAULT_OP_read_history);
+    expect_is(look(s, "i", "none", NULL, &r, &err), PAWL_NOT_FOUND);
+    ck_assert(fault_store_calls(s->store, FAULT_OP_read_history) >= before + 4);
+}
+
 SCENARIO(s64_a_check_refuses_and_leaves_no_trace)
 {
     struct asked a;
@@ -334,14 +423,19 @@ static pawl_result checks_mail(pawl_ctx *ctx, pawl_str input)
 SCENARIO(s64_mail_that_a_check_refuses_is_gone)
 {
     struct asked a, b;
+    pawl_result r;
+    pawl_error err;
     scene_flow(s, "Checks", checks_mail);
     scene_start(s, "Checks", "i", "");
-    ask(s, &a, "i", "add", "x");
+    ask_key(s, &a, "i", "add", "x", "k", 60000);
     ask(s, &b, "i", "add", "7");
     scene_raise(s, "i", "go", "");
     scene_settle(s);
     expect_refused(&a, PAWL_INVALID, "add: 'x' is no number");
     expect_answer(&b, "7");
+    ask_key(s, &a, "i", "add", "8", "k", 60000); /* its key stays used, and that is told */
+    ck_assert(a.repeated);
+    expect_is(look(s, "i", "k", "8", &r, &err), PAWL_LOST);
     scene_expect(s, "i", PAWL_COMPLETED, "7");
     expect_is(scene_kind_count(s, "i", "UpdateAccepted"), 1);
     scene_expect_empty(s);
@@ -355,6 +449,38 @@ static pawl_result silent(pawl_ctx *ctx, pawl_str input)
     if (go.ok && pawl_str_is(go.value, "as-new"))
         return pawl_continue_as_new(ctx, input, NULL);
     return go;
+}
+
+static size_t memory_in_use(void)
+{
+    struct mallinfo2 m = mallinfo2(); /* with a sanitizer all 0 */
+    return m.uordblks + m.hblkhd;
+}
+
+/* How much an update of a megabyte takes, while its client waits so long. */
+static size_t memory_of(struct scene *s, const char *id, const char *data, int64_t wait_ms,
+                        struct asked *a)
+{
+    scene_start(s, "Silent", id, "");
+    scene_settle(s);
+    size_t before = memory_in_use();
+    ask_key(s, a, id, "A", data, NULL, wait_ms);
+    return memory_in_use() - before;
+}
+
+SCENARIO(s61_a_client_that_waits_holds_no_copy_of_what_it_asked)
+{
+    static char data[1 << 20];
+    struct asked a, b, c;
+    memset(data, 'x', sizeof(data) - 1);
+    scene_flow(s, "Silent", silent);
+    (void)memory_of(s, "warm", data, 0, &a);
+    size_t plain = memory_of(s, "i", data, 0, &b), waits = memory_of(s, "j", data, 60000, &c);
+    ck_assert_msg(waits < plain + sizeof(data) / 2, "%zu bytes more", waits - plain);
+    expect_is(c.answers, 0);
+    scene_steer(s, PAWL_OP_TERMINATE, "j");
+    scene_settle(s);
+    expect_is(c.answers, 1);
 }
 
 SCENARIO(s65_the_end_rejects_what_is_not_answered)
@@ -484,11 +610,12 @@ SCENARIO(s61_bad_calls_are_refused_at_once)
         int64_t wait_ms;
         const char *error;
     } bad[] = {
-        {"i", "",    NULL, 0,  "update name"             },
-        {"i", "a/b", NULL, 0,  "update name"             },
-        {"",  "a",   NULL, 0,  "instance id"             },
-        {"i", "a",   "",   0,  "idempotency key is empty"},
-        {"i", "a",   NULL, -1, "wait_ms is -1"           },
+        {"i", "",    NULL,   0,  "update name"             },
+        {"i", "a/b", NULL,   0,  "update name"             },
+        {"",  "a",   NULL,   0,  "instance id"             },
+        {"i", "a",   "",     0,  "idempotency key is empty"},
+        {"i", "a",   "\xff", 0,  "not UTF-8"               },
+        {"i", "a",   NULL,   -1, "wait_ms is -1"           },
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         ck_assert(
@@ -499,4 +626,120 @@ SCENARIO(s61_bad_calls_are_refused_at_once)
                                note, NULL, &err) != PAWL_OK);
         expect_text(err.text, bad[i].error);
     }
+}
+
+/* Keys of updates and of inputs are kept beside those of raises: no raise can take one of them. */
+SCENARIO(s62_a_raise_cannot_use_up_the_key_of_an_update)
+{
+    struct asked a;
+    const char *key = "\x01update:k";
+    const pawl_raise_item item = {.event = "other", .idempotency_key = key};
+    scene_flow(s, "Counter", counter);
+    scene_start(s, "Counter", "i", "");
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "other",
+                                       .idempotency_key = key)),
+              PAWL_INVALID);
+    ck_assert(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .instance = "j", .name = "Counter",
+                                       .raises = &item, .raise_count = 1)) != PAWL_OK);
+    ask_key(s, &a, "i", "add", "5", "k", 1000);
+    expect_answer(&a, "5");
+}
+
+/* ---- S67: with a start ------------------------------------------------------------------------ */
+
+static pawl_status start_with(struct scene *s, const char *id, const char *input, const char *data,
+                              const char *key, pawl_if_exists if_exists)
+{
+    return scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .instance = id, .name = "Counter",
+                                    .data = pawl_s(input), .if_exists = if_exists, .update = "add",
+                                    .update_data = pawl_s(data), .update_key = key));
+}
+
+/* A store without atomic rounds cannot. */
+static bool cannot(struct scene *s)
+{
+    if (s->kind != SCENE_JSONL)
+        return false;
+    scene_flow(s, "Counter", counter);
+    expect_is(start_with(s, "i", "", "1", NULL, 0), PAWL_UNSUPPORTED);
+    expect_text(s->reply.error.text, "update it after the start");
+    return true;
+}
+
+SCENARIO(s67_a_start_and_its_update_are_one_commit)
+{
+    if (cannot(s))
+        return;
+    scene_flow(s, "Counter", counter);
+    scene_up(s);
+    unsigned long long before = scene_stats(s).commits;
+    expect_is(start_with(s, "i", "", "5", NULL, 0), PAWL_OK);
+    ck_assert_uint_eq(scene_stats(s).commits, before + 1);
+    ck_assert(s->reply.created);
+    expect_found(s, "i", "start", true, "5");
+    expect_is(start_with(s, "i", "", "5", NULL, 0), PAWL_OK); /* its twin: the same answer */
+    ck_assert(!s->reply.created);
+    scene_crash(s);
+    expect_is(start_with(s, "i", "", "5", NULL, 0), PAWL_OK);
+    expect_found(s, "i", "start", true, "5");
+    expect_is(scene_kind_count(s, "i", "UpdateAccepted"), 1);
+    expect_is(scene_kind_count(s, "i", "UpdateAnswered"), 1);
+}
+
+SCENARIO(s67_an_existing_instance_gets_the_update_once_by_its_key)
+{
+    if (cannot(s))
+        return;
+    scene_flow(s, "Counter", counter);
+    expect_is(start_with(s, "i", "", "1", NULL, PAWL_IF_EXISTS_USE), PAWL_INVALID);
+    expect_text(s->reply.error.text, "give this one a key");
+    const char *keys[] = {"k\"1\\", "k\t2", "k3", "k3"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        expect_is(start_with(s, "i", "", "2", keys[i], PAWL_IF_EXISTS_USE), PAWL_OK);
+        scene_settle(s);
+    }
+    expect_found(s, "i", "k\"1\\", true, "2");
+    expect_found(s, "i", "k\t2", true, "4");
+    expect_found(s, "i", "k3", true, "6");
+    expect_is(scene_kind_count(s, "i", "UpdateAnswered"), 3);
+    scene_raise(s, "i", "stop", "");
+    scene_expect(s, "i", PAWL_COMPLETED, "6");
+    expect_is(start_with(s, "i", "", "2", "k4", PAWL_IF_EXISTS_USE), PAWL_CONFLICT);
+    expect_is(start_with(s, "i", "", "2", "k5", PAWL_IF_EXISTS_RERUN), PAWL_OK);
+    scene_settle(s);
+    expect_found(s, "i", "k5", true, "8"); /* published state goes on */
+}
+
+SCENARIO(s67_what_the_check_refuses_is_gone_and_the_start_stands)
+{
+    pawl_result r;
+    pawl_error err;
+    if (cannot(s))
+        return;
+    scene_flow(s, "Counter", counter);
+    expect_is(start_with(s, "i", "", "five", NULL, 0), PAWL_OK);
+    scene_settle(s);
+    expect_is(look(s, "i", "start", NULL, &r, &err), PAWL_NOT_FOUND);
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .instance = "j", .name = "Counter",
+                                       .update = "a/b")),
+              PAWL_INVALID);
+    expect_is(start_with(s, "j", "", "1", "", 0), PAWL_INVALID);
+    expect_is(start_with(s, "j", "", "1", "\xff", 0), PAWL_INVALID);
+    pawl_info info;
+    expect_is(pawl_client_get(s->c, "j", 0, s->mem, &info, NULL), PAWL_NOT_FOUND);
+}
+
+SCENARIO(s67_a_delayed_start_keeps_its_update)
+{
+    if (cannot(s))
+        return;
+    scene_flow(s, "Counter", counter);
+    expect_is(
+        scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .instance = "i", .name = "Counter",
+                                 .delay_ms = 60000, .update = "add", .update_data = pawl_s("3"))),
+        PAWL_OK);
+    scene_crash(s);
+    scene_advance(s, 61000);
+    expect_found(s, "i", "start", true, "3");
 }

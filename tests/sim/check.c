@@ -467,6 +467,8 @@ void check_store(struct sim *s)
         queues_look(s);
     if (s->plan.rate[SITE_schedule])
         schedules_look(s);
+    if (s->plan.rate[SITE_limit])
+        limited_look(s);
     bool replay = prng_chance(&s->schedule, s->plan.replay_rate);
     for (size_t i = 0; replay && i < s->seen_count; i++)
         if (s->seen[i]->changed && !s->seen[i]->removed)

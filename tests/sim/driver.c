@@ -170,6 +170,7 @@ static void take_answer(struct op *op, const pawl_reply *reply)
             complete_answered(s, op);
         return;
     }
+    faults_look(s);
     sim_trace(s, "answer: call %d to %s: %s %s", (int)op->kind, op->instance,
               pawl_status_code(reply->status), reply->error.text);
     op->result = reply->status == PAWL_OK ? OP_ACKED : OP_REFUSED;
@@ -432,6 +433,8 @@ void driver_act(struct sim *s)
         schedules_act(s);
     else if (s->plan.rate[SITE_busy] && prng_chance(&s->more, s->plan.rate[SITE_busy]))
         busy_act(s);
+    else if (s->plan.rate[SITE_limit] && prng_chance(&s->more, s->plan.rate[SITE_limit]))
+        limited_act(s);
     else if (s->plan.rate[SITE_doors] && s->op_count && prng_chance(&s->more, 60))
         rerun(s);
     else

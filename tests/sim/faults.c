@@ -2,7 +2,9 @@
 /* tests/sim/faults.c -- what goes wrong: the store, the clock, the process, the mail. */
 #include "memory.h"
 
+#include "base/point.h"
 #include "runtime/core/runtime.h"
+#include "store/jsonl/jsonl.h"
 
 #include <string.h>
 
@@ -36,6 +38,63 @@ static bool loses_reply(struct sim *s, struct fault *ret)
     return true;
 }
 
+/* The n-th write of this commit is the last.  A removal that is cut in half leaves a smaller tree,
+ * and its client is not answered: nothing repairs it. */
+static void end_half_way(struct sim *s)
+{
+    for (size_t i = 0; i < s->op_count; i++)
+        if ((s->ops[i]->kind == PAWL_OP_REMOVE || s->ops[i]->kind == PAWL_OP_PRUNE) &&
+            s->ops[i]->result == OP_WAITING)
+            return;
+    if (s->plan.rate[SITE_half] && faults_fires(s, SITE_half))
+        s->half_in = 1 + (unsigned)prng_below(&s->more, 8);
+}
+
+static void at_store_point(struct sim *s, const char *name)
+{
+    if (!s->half_in || strncmp(name, "jsonl.", 6) != 0 || --s->half_in)
+        return;
+    sim_trace(s, "half done at %s", name);
+    jsonl_set_trouble(s->inner, JSONL_FAIL);
+    s->half = true;
+    s->node->frozen = prng_chance(&s->more, 500);
+}
+
+static struct sim *current; /* for point_hook */
+
+static void store_point(const char *name)
+{
+    memory_pause();
+    at_store_point(current, name);
+    memory_resume();
+}
+
+void faults_open(struct sim *s)
+{
+    current = s;
+    point_hook = s->plan.rate[SITE_half] ? store_point : NULL;
+}
+
+/* Is what the store holds to be looked at?  Not what a failed commit left, before the next one that
+ * repairs nothing. */
+static bool may_look(struct sim *s, const struct node *n)
+{
+    bool done = n->rt->fence.group_no > s->half_group;
+    s->half_in = 0;
+    s->half = s->half && (!done || n->rt->fence.mending);
+    return !s->half;
+}
+
+/* Somebody is told something, and no commit was needed for it: all is repaired. */
+void faults_look(struct sim *s)
+{
+    const pawl_runtime *rt = s->node->rt;
+    if (!s->half || rt->staging.doubt.is || rt->fence.mending || rt->peek.repair.count)
+        return;
+    s->half = false;
+    check_store(s);
+}
+
 static struct fault commit_fault(struct sim *s)
 {
     static const pawl_status not_done[] = {PAWL_BUSY, PAWL_DISK_FULL, PAWL_UNAVAILABLE,
@@ -45,7 +104,8 @@ static struct fault commit_fault(struct sim *s)
     struct fault lost;
     if (loses_reply(s, &lost))
         return lost;
-    if (fires(s, SITE_commit_unknown))
+    end_half_way(s);
+    if (!s->half_in && fires(s, SITE_commit_unknown))
         return (struct fault){prng_chance(&s->faults, 700) ? FAULT_AFTER : FAULT_BEFORE,
                               PAWL_UNKNOWN};
     return (struct fault){FAULT_NONE, PAWL_OK};
@@ -117,7 +177,11 @@ static void at_point(struct node *n, const char *name)
     n->inside -= strcmp(name, "activity.after") == 0;
     if (n->frozen)
         return;
-    if (strcmp(name, "commit.after") == 0)
+    if (strcmp(name, "commit.before") == 0)
+        s->half_group = n->rt->fence.group_no;
+    if (strcmp(name, "activity.before") == 0)
+        faults_look(s);
+    if (strcmp(name, "commit.after") == 0 && may_look(s, n))
         check_store(s);
     if (!n->old && fires(s, SITE_point)) {
         sim_trace(s, "dies at %s", name);
@@ -230,7 +294,8 @@ static bool may_come_twice(const pawl_message *m)
 void faults_inject(struct sim *s, const pawl_message *like)
 {
     pawl_runtime *rt = s->node->rt;
-    if (rt->staging.doubt.is) /* by this fence nothing is written before the outcome is known */
+    if (rt->staging.doubt.is || s->half) /* before the outcome is known and the rest repaired,
+                                          * this fence may write nothing */
         return;
     pawl_message m = *like;
     m.id = rt->fence.next_id++;

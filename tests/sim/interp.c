@@ -514,6 +514,8 @@ static pawl_result run_activity(pawl_activity *act, pawl_str input)
         return pawl_err(act, "nobody sees this");
     if (node_in_doubt(n) && !is_open(s, act)) /* by a commit that the node does not know of yet */
         return pawl_err(act, "nobody sees this");
+    if (s->plan.rate[SITE_half] && !is_open(s, act)) /* by a half-done round that left its row */
+        return pawl_err(act, "nobody sees this");
     struct seen *i;
     struct seen_task *t = check_begin(s, act, &i);
     count_begin(n, i, t, pawl_activity_id(act));
@@ -526,8 +528,10 @@ static pawl_result run_activity(pawl_activity *act, pawl_str input)
     s->n->activities++;
     switch (input.ptr[0]) {
     case 'f':
+        details_activity(n, act, i, t);
         return pawl_errf(act, "err %s%s", attempt > 2 ? "final " : "", value);
     case 'y':
+        details_activity(n, act, i, t);
         if (attempt < 3)
             return pawl_errf(act, "err %s", value);
         break;
@@ -535,6 +539,7 @@ static pawl_result run_activity(pawl_activity *act, pawl_str input)
         int64_t ms = prng_between(&s->clock, 1, 90);
         s->wall_ms += ms;
         s->mono_ms += ms;
+        details_activity(n, act, i, t);
         (void)pawl_activity_heartbeat(act);
         break;
     }

@@ -190,6 +190,7 @@ void node_open(struct sim *s)
         s->mono_ms += 500;
     }
     check_fence(s);
+    faults_open(s);
     if (!s->healing && prng_chance(&s->faults, s->plan.rate[SITE_unfused]))
         suspect_all(s);
 }
@@ -298,6 +299,8 @@ int node_step(struct sim *s)
         node_open(s);
         return 1;
     }
+    if (!done)
+        faults_look(s);
     return done;
 }
 

@@ -25,6 +25,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site, bool on)
         [SITE_detached] = 1000,     [SITE_greedy] = 1000,       [SITE_busy] = 200,
         [SITE_rude] = 500,          [SITE_oncancel] = 1000,     [SITE_outcome] = 200,
         [SITE_publish] = 1000,      [SITE_schedule] = 300,      [SITE_doors] = 600,
+        [SITE_half] = 150,          [SITE_limit] = 200,
     };
     bool often = site == SITE_crash || site == SITE_point || site == SITE_queue;
     bool active = prng_chance(r, often ? 450 : 270);
@@ -68,7 +69,9 @@ struct plan plan_of_seed(uint64_t seed, enum sim_store store, const struct overr
     p.rate[SITE_memory] = 0; /* what the lost process had is leaked */
 #endif
     if (store == SIM_JSONL) /* it keeps no queues */
-        p.rate[SITE_queue] = p.rate[SITE_schedule] = 0;
+        p.rate[SITE_queue] = p.rate[SITE_schedule] = p.rate[SITE_limit] = 0;
+    if (store != SIM_JSONL || p.group_limit) /* or half a pass is done again, then the other half */
+        p.rate[SITE_half] = 0;
     p.drop = over->drop;
     if (over->plain) {
         p.hostile = p.paranoid = p.drop_early = p.cancel_missing = false;

@@ -86,7 +86,9 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(outcome)  /* done, or not, and reported UNKNOWN; the store can be asked what it was */       \
     X(publish)  /* not a fault: code publishes state, and reads it */                              \
     X(schedule) /* not a fault: schedules begin instances */                                       \
-    X(doors)    /* not a fault: delayed starts, deadlines, reruns, raises of code and of starts */
+    X(doors)    /* not a fault: delayed starts, deadlines, reruns, raises of code and of starts */ \
+    X(half)     /* a commit of the jsonl store ends between two of its writes */                   \
+    X(limit)    /* not a fault: limits on activities come, change and go */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -102,7 +104,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
@@ -201,14 +203,20 @@ struct seen_task {
     uint64_t rid;
     int64_t fire_at_ms;
     bool abandon, returned_ok, duplicated;
-    uint32_t begun;      /* times an activity of it began */
-    uint32_t lives;      /* nodes it began on */
-    uint64_t last_life;  /* the newest of them */
-    char row_token[64];  /* of its work row: the lease it carries */
-    int64_t row_free_ms; /* a worker could have it from then on; 0: there is none */
-    char *name, *input;  /* owned */
-    char *child;         /* owned */
-    int token;           /* a wait that is done: the raise it took */
+    uint32_t begun;          /* times an activity of it began */
+    uint32_t lives;          /* nodes it began on */
+    uint64_t last_life;      /* the newest of them */
+    char row_token[64];      /* of its work row: the lease it carries */
+    int64_t row_free_ms;     /* a worker could have it from then on; 0: there is none */
+    char lane[64];           /* of its work row */
+    bool leased_now;         /* the last look found another lease than the one before */
+    char *name, *input;      /* owned */
+    char *child;             /* owned */
+    int token;               /* a wait that is done: the raise it took */
+    int details;             /* the newest that were stored, as far as it was told (details.c) */
+    uint32_t failed_attempt; /* the last that gave details, on this node, these */
+    uint64_t failed_life;
+    int failed_details;
 };
 
 struct seen_execution {
@@ -317,6 +325,12 @@ const pawl_raise_item *brought_choose(struct sim *s, struct op *op);
 void brought_acked(struct sim *s, struct op *op, const pawl_reply *reply);
 void brought_check(struct sim *s);
 void asks_check(struct sim *s, const struct seen *i); /* one that lives */
+/* details.c: an attempt begins and says where it got to; what is stored (I34). */
+pawl_str details_next(struct sim *s); /* that were not given before */
+void details_resumed(struct sim *s, const struct seen *i, struct seen_task *t, pawl_str details);
+void details_activity(struct node *n, pawl_activity *act, const struct seen *i,
+                      struct seen_task *t);
+void details_check(struct sim *s);
 /* The raise of a token was acknowledged by this call. */
 void driver_token_acked(struct sim *s, struct op *op, int token);
 void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early);
@@ -366,10 +380,12 @@ void node_step_old(struct sim *s);        /* those that lost it go on */
 void node_drop_old(struct sim *s);        /* and end */
 
 struct fault faults_decide(void *user, enum fault_op op, uint64_t call);
-void faults_done(void *user); /* a store call is over */
+void faults_done(void *user);    /* a store call is over */
+void faults_open(struct sim *s); /* a node has the store: it looks at the points inside */
 void faults_point(void *user, const char *name);
 pawl_env faults_env(struct node *n);
 bool faults_fires(struct sim *s, enum sim_site site); /* of the newer sites */
+void faults_look(struct sim *s);                      /* before an answer is judged */
 void faults_duplicate(struct sim *s);
 void faults_clock(struct sim *s);
 void faults_outage(struct sim *s);
@@ -395,6 +411,15 @@ void queues_final(struct sim *s);   /* nothing is left, everything is accounted 
 bool queues_open(const struct sim *s, const struct node *n); /* calls not answered; n NULL: any */
 
 /* ---- schedules.c ------------------------------------------------------------------------------- */
+
+struct limited *limited_create(void);
+void limited_free(struct limited *all);
+void limited_act(struct sim *s);
+/* The work row of a task, before it is remembered. */
+void limited_row(struct seen_task *t, const pawl_work *row);
+void limited_look(struct sim *s);
+/* Is there no room for this free row? */
+bool limited_waits(const struct sim *s, const pawl_work *w, int64_t now_ms);
 
 struct schedules *schedules_create(void);
 void schedules_free(struct schedules *all);
@@ -439,7 +464,10 @@ struct sim {
     struct node *old[OLD_NODES]; /* think they do; NULL: none */
     uint64_t lives, epoch;
     bool healing, heal_code, patched, deviated;
-    bool may_ask; /* the commit in doubt is not the end of the process (SITE_outcome) */
+    bool may_ask;        /* the commit in doubt is not the end of the process (SITE_outcome) */
+    unsigned half_in;    /* points of the jsonl store until this commit ends; 0: it does not */
+    bool half;           /* a round may be half done, until a commit completes that is no repair */
+    uint64_t half_group; /* commits before the one that is made now */
     uint64_t step;
     struct counters *n;
     pawl_mem *mem; /* one look */
@@ -455,6 +483,7 @@ struct sim {
     size_t op_count, op_cap;
     struct token *tokens;
     size_t token_count, token_cap;
+    int details; /* given so far (details.c) */
     struct chained *chained;
     size_t chained_count, chained_cap;
     struct pending *pending;
@@ -467,6 +496,7 @@ struct sim {
     pawl_mem *large; /* what one push hands in */
     struct workers *workers;
     struct schedules *schedules;
+    struct limited *limited;
     int acts;  /* client calls made in the safety phase */
     bool mute; /* this one is not sent */
 };

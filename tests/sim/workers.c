@@ -37,6 +37,7 @@ struct wop {
     enum wop_kind kind;
     size_t lease; /* index */
     bool in_time; /* complete: the lease lived when it was sent */
+    int details;  /* extend: those it gave; 0: none */
     char data[80];
     enum op_result result;
 };
@@ -120,6 +121,7 @@ static void take_lease(struct sim *s, const pawl_lease *from)
         sim_fail(s, "I7", "%s: task %llu was leased, but its row does not say so", i->id,
                  (unsigned long long)l->ref);
     l->live = true;
+    details_resumed(s, i, seen_task(i, l->ref), from->details);
     sim_trace(s, "worker has %s of %s #%llu attempt %u as %zu", l->input, l->instance,
               (unsigned long long)l->ref, l->attempt, w->lease_count - 1);
 }
@@ -195,6 +197,10 @@ static void take_changed(struct wop *op, const pawl_worker_reply *reply)
         l->over = true;
     if (reply->status == PAWL_OK && op->kind == WOP_EXTEND && !reply->cancelled)
         l->until_ms = reply->locked_until_ms;
+    struct seen *i = seen_by_uid(s, l->uid);
+    struct seen_task *t = i && i->execution == l->execution ? seen_task(i, l->ref) : NULL;
+    if (t && reply->status == PAWL_OK && !reply->cancelled && op->details > t->details)
+        t->details = op->details;
 }
 
 static void changed(void *arg, const pawl_worker_reply *reply)
@@ -283,11 +289,14 @@ static void change(struct sim *s, size_t at, enum wop_kind kind)
     pawl_error err = {0};
     l->sent++;
     sim_trace(s, "worker %s lease %zu", kind == WOP_EXTEND ? "extends" : "gives back", at);
-    pawl_status rc =
-        kind == WOP_EXTEND
-            ? pawl_worker_extend(c, l->token, prng_between(&s->more, 1000, 9000), changed, op, &err)
-            : pawl_worker_abandon(c, l->token, prng_chance(&s->more, 300) ? 600 : 0, changed, op,
-                                  &err);
+    bool beats = kind == WOP_EXTEND && s->plan.rate[SITE_doors];
+    pawl_str details = beats ? details_next(s) : (pawl_str){0};
+    op->details = beats ? s->details : 0;
+    pawl_status rc = kind == WOP_EXTEND
+                         ? pawl_worker_beat(c, l->token, prng_between(&s->more, 1000, 9000),
+                                            details, changed, op, &err)
+                         : pawl_worker_abandon(c, l->token, prng_chance(&s->more, 300) ? 600 : 0,
+                                               changed, op, &err);
     if (rc == PAWL_OK)
         return;
     op->result = OP_REFUSED;
@@ -368,6 +377,7 @@ void workers_row(struct sim *s, struct seen *i, struct seen_task *t, uint64_t re
         sim_fail(s, "I14", "%s: task %llu has made %u attempts, %u crashes; it has %u", i->id,
                  (unsigned long long)ref, row->attempt, row->crashes,
                  interp_attempts(pawl_s(t->input)));
+    limited_row(t, row);
     (void)snprintf(t->row_token, sizeof(t->row_token), "%.*s", row ? (int)row->lock_token.len : 0,
                    row ? row->lock_token.ptr : "");
     t->row_free_ms = !row ? 0 : row->lock_token.len ? row->lock_until_ms : row->visible_ms + 1;

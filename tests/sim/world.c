@@ -199,6 +199,8 @@ static bool has_worked(const struct sim *s)
 /* One that asks for too much stops nobody else: nothing is wrong any more but such code. */
 static void work_beside(struct sim *s)
 {
+    if (s->plan.rate[SITE_limit]) /* another call may have the only place */
+        return;
     CHECKED(s, L9);
     if (!driver_start(s, "beside", "(ao0)", NULL))
         return;
@@ -360,6 +362,7 @@ void world_run(const struct plan *plan, struct counters *n)
     s->large = pawl_mem_new();
     s->workers = workers_create();
     s->schedules = schedules_create();
+    s->limited = limited_create();
     if (!sim_in_memory(plan->store)) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -379,6 +382,7 @@ void world_run(const struct plan *plan, struct counters *n)
     pawl_mem_free(s->large);
     workers_free(s->workers);
     schedules_free(s->schedules);
+    limited_free(s->limited);
     seen_free(s);
     ledger_free(s);
     fiber_pool_destroy(s->fibers);

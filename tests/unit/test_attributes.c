@@ -50,6 +50,7 @@ TEST(s51_names_and_values_on_both_sides_of_their_limits)
                                        "{\"a\":9223372036854775807,\"b\":-9223372036854775808}",
                                        "{\"a.b-c_9\":\"\"}",
                                        "{\"pawl\":1,\"pawlx\":2}",
+                                       "{\"a\":5.0,\"b\":1e3}", /* whole by value */
                                        "{\"a\":null}"};
     for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
         ck_assert_str_eq(refusal(fine[i]), "");
@@ -57,7 +58,7 @@ TEST(s51_names_and_values_on_both_sides_of_their_limits)
                                       "{\"a\":1",
                                       "1",
                                       "{\"a\":1.5}",
-                                      "{\"a\":1e3}",
+                                      "{\"a\":1e300}",
                                       "{\"a\":9223372036854775808}",
                                       "{\"a\":{}}",
                                       "{\"a\":[]}",

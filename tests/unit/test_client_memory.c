@@ -78,6 +78,7 @@ TEST(every_call_without_memory_has_a_text)
              never, NULL, &err),
          &err);
     told(pawl_worker_extend(c, "w1.0", 1000, never, NULL, &err), &err);
+    told(pawl_worker_beat(c, "w1.0", 1000, pawl_s("half"), never, NULL, &err), &err);
     told(pawl_worker_abandon(c, "w1.0", 1000, never, NULL, &err), &err);
     none_left = false;
     pawl_runtime_close(rt);

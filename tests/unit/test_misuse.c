@@ -13,6 +13,7 @@
 #include "pawl.h"
 #include "pawl/backup.h"
 #include "pawl/event.h"
+#include "pawl/limit.h"
 #include "pawl/postgres.h"
 #include "pawl/provider.h"
 #include "pawl/queue.h"
@@ -22,6 +23,7 @@
 #include "pawl/sim.h"
 #include "pawl/sqlite.h"
 #include "pawl/test.h"
+#include "pawl/turns.h"
 #include "pawl/worker.h"
 
 #include <glob.h>
@@ -105,6 +107,34 @@ static void try_stored_schedules(void *arg)
     INVALID(pawl_schedule_list(c, NULL, NULL, 1001, mem, &json, NULL));
 }
 
+static void try_limits(void *arg)
+{
+    (void)arg;
+    pawl_limit_match one = {"A"};
+    pawl_limit l = {
+        .size = sizeof(l), .name = "n", .match = &one, .match_count = 1, .concurrency = 1};
+    pawl_limit no_match = {.size = sizeof(l), .name = "n", .match_count = 1, .concurrency = 1};
+    pawl_limit no_weights = l;
+    pawl_str json;
+    no_weights.weight_count = 1;
+    open_world();
+    MISUSE(pawl_limit_put(NULL, &l, 0, &err));
+    MISUSE(pawl_limit_put(c, NULL, 0, NULL));
+    MISUSE(pawl_limit_put(c, &no_match, 0, &err));
+    MISUSE(pawl_limit_put(c, &no_weights, 0, &err));
+    MISUSE(pawl_limit_to_json(NULL, mem, &json, &err));
+    MISUSE(pawl_limit_to_json(&l, NULL, &json, NULL));
+    MISUSE(pawl_limit_to_json(&l, mem, NULL, NULL));
+    MISUSE(pawl_limit_remove(NULL, "n", &err));
+    INVALID(pawl_limit_remove(c, NULL, NULL));
+    MISUSE(pawl_limit_get(NULL, "n", mem, &json, &err));
+    MISUSE(pawl_limit_get(c, "n", NULL, &json, NULL));
+    INVALID(pawl_limit_get(c, NULL, mem, &json, NULL));
+    MISUSE(pawl_limit_list(NULL, NULL, NULL, 0, mem, &json, &err));
+    MISUSE(pawl_limit_list(c, NULL, NULL, 0, mem, NULL, NULL));
+    INVALID(pawl_limit_list(c, NULL, NULL, 1001, mem, &json, NULL));
+}
+
 static void nothing_polled(void *arg, const pawl_worker_reply *r)
 {
     (void)arg, (void)r;
@@ -141,6 +171,9 @@ static void try_writes(void *arg)
     INVALID(pawl_client_raise(c, NULL, "E", some, NULL, NULL));
     INVALID(pawl_client_raise(c, "i", NULL, some, NULL, NULL));
     pawl_str asks;
+    MISUSE(pawl_client_count(NULL, NULL, "status", mem, &asks, &err));
+    MISUSE(pawl_client_count(c, NULL, "status", NULL, &asks, NULL));
+    MISUSE(pawl_client_count(c, NULL, "status", mem, NULL, &err));
     MISUSE(pawl_client_asks(NULL, NULL, mem, &asks, &err));
     MISUSE(pawl_client_asks(c, NULL, NULL, &asks, NULL));
     MISUSE(pawl_client_asks(c, NULL, mem, NULL, &err));
@@ -344,6 +377,42 @@ static void try_schedules(void *arg)
     pawl_mem_free(mem);
 }
 
+static void nothing_turned(void *arg, const pawl_turns_reply *reply)
+{
+    (void)arg;
+    (void)reply;
+}
+
+static void try_turns(void *arg)
+{
+    (void)arg;
+    pawl_turns q = {.protocol = PAWL_TURNS_PROTOCOL, .session = pawl_s("0123456789abcdef")};
+    const pawl_event *events;
+    size_t count;
+    uint64_t seq;
+    open_world();
+    MISUSE(pawl_turns_exchange(NULL, &q, nothing_turned, NULL, &err));
+    MISUSE(pawl_turns_exchange(c, NULL, nothing_turned, NULL, NULL));
+    q.code_count = 1;
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    q.code_count = 0;
+    q.answer_count = 1;
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    q.answer_count = 0;
+    q.beat_count = 1;
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    q.beat_count = 0;
+    q.forget_count = 1;
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    q.forget_count = 0;
+    q.session = (pawl_str){NULL, 16};
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    MISUSE(pawl_turns_history(NULL, some, 0, mem, &events, &count, &seq, &err));
+    MISUSE(pawl_turns_history(c, some, 0, NULL, &events, &count, &seq, &err));
+    MISUSE(pawl_turns_history(c, some, 0, mem, NULL, &count, &seq, NULL));
+    MISUSE(pawl_turns_history(c, (pawl_str){NULL, 1}, 0, mem, &events, &count, &seq, &err));
+}
+
 static void try_workers(void *arg)
 {
     (void)arg;
@@ -363,6 +432,9 @@ static void try_workers(void *arg)
     MISUSE(pawl_worker_list(c, mem, NULL, NULL));
     MISUSE(pawl_worker_extend(NULL, "w", 0, nothing_polled, NULL, &err));
     FINE(pawl_worker_extend(c, NULL, 0, nothing_polled, NULL, NULL));
+    MISUSE(pawl_worker_beat(NULL, "w", 0, some, nothing_polled, NULL, &err));
+    MISUSE(pawl_worker_beat(c, "w", 0, (pawl_str){NULL, 1}, nothing_polled, NULL, &err));
+    FINE(pawl_worker_beat(c, NULL, 0, some, nothing_polled, NULL, NULL));
     MISUSE(pawl_worker_abandon(NULL, "w", 0, nothing_polled, NULL, &err));
     FINE(pawl_worker_abandon(c, NULL, 0, nothing_polled, NULL, NULL));
     while (pawl_runtime_step(rt, 0) > 0)
@@ -446,7 +518,8 @@ TEST(calls_with_a_status_answer_misuse)
 {
     static void (*const tries[])(void *) = {try_writes,      try_reads,     try_queue_writes,
                                             try_queue_reads, try_schedules, try_stored_schedules,
-                                            try_workers,     try_apps,      try_files};
+                                            try_limits,      try_turns,     try_workers,
+                                            try_apps,        try_files};
     for (size_t i = 0; i < COUNT_OF(tries); i++) {
         struct child_end end;
         run_child(tries[i], NULL, &end);
@@ -557,6 +630,7 @@ struct stop {
     X(pawl_activity_key, NULL) X(pawl_activity_token, NULL) X(pawl_activity_instance, NULL) \
     X(pawl_activity_execution, NULL) X(pawl_activity_id, NULL) X(pawl_activity_name, NULL) X(pawl_activity_attempt, NULL) \
     X(pawl_activity_user, NULL) X(pawl_activity_client, NULL) X(pawl_activity_heartbeat, NULL) \
+    X(pawl_activity_beat, NULL, some) X(pawl_activity_resume, NULL, NULL) \
     X(pawl_activity_cancelled, NULL) X(pawl_activity_mem, NULL) \
     X(pawl_mem_alloc, NULL, 1) X(pawl_mem_dup, NULL, some) X(pawl_mem_printf, NULL, "%d", 1) \
     X(pawl_json_new, NULL) X(pawl_json_done, NULL) X(pawl_json_next, NULL) \
@@ -799,6 +873,7 @@ __attribute__((noinline)) static void size_updates(void)
     pawl_result answer;
     pawl_str asks;
     SIZES(pawl_ask_filter, pawl_client_asks(c, o, mem, &asks, &err));
+    SIZES(pawl_filter, pawl_client_count(c, o, "status", mem, &asks, &err));
     SIZES(pawl_update_opts, pawl_client_update(c, "i", "E", some, o, 0, mem, &answer, &err));
 }
 
@@ -964,8 +1039,11 @@ static void try_no_queue_sizes(void *arg)
     poll.activity_count = 1;
     MISUSE(pawl_worker_poll_sized(c, &poll, nothing_polled, NULL, &err, NULL));
     MISUSE(pawl_worker_extend_sized(c, "w1", 1, nothing_polled, NULL, &err, NULL));
+    MISUSE(pawl_worker_beat_sized(c, "w1", 1, some, nothing_polled, NULL, &err, NULL));
     MISUSE(pawl_worker_abandon_sized(c, "w1", 1, nothing_polled, NULL, &err, NULL));
     MISUSE(pawl_worker_list_sized(c, mem, &workers, &err, NULL));
+    pawl_turns turns = {.protocol = PAWL_TURNS_PROTOCOL, .session = pawl_s("0123456789abcdef")};
+    MISUSE(pawl_turns_exchange_sized(c, &turns, nothing_turned, NULL, &err, NULL));
 }
 
 /* Those that take one size need room. */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "pawl.h"
+#include "pawl/turns.h"
 #include "pawl/worker.h"
 
 #include <stdio.h>
@@ -139,6 +140,10 @@ TEST(plain_calls_of_workers)
     t.status = PAWL_BUSY;
     IS(pawl_worker_extend(NULL, t.token, 1000, on_worker, &t, &err), PAWL_MISUSE);
     IS(pawl_worker_extend(c, t.token, 1000, on_worker, &t, &err), PAWL_OK);
+    ck_assert_int_eq(wait_for(&t.status), PAWL_OK);
+    t.status = PAWL_BUSY;
+    IS(pawl_worker_beat(NULL, t.token, 1000, pawl_s("half"), on_worker, &t, &err), PAWL_MISUSE);
+    IS(pawl_worker_beat(c, t.token, 1000, pawl_s("half"), on_worker, &t, &err), PAWL_OK);
     ck_assert_int_eq(wait_for(&t.status), PAWL_OK);
     t.status = PAWL_BUSY;
     IS(pawl_worker_abandon(NULL, t.token, 0, on_worker, &t, &err), PAWL_MISUSE);
@@ -274,6 +279,28 @@ TEST(plain_backfills_of_schedules)
         ck_assert_int_ge(pawl_runtime_step(rt, 0), 0);
     IS(pawl_client_get(c, "s@1970-01-11T00:00:00Z", 0, mem, &info, &err), PAWL_OK);
     IS(pawl_client_get(c, "s@1970-01-12T00:00:00Z", 0, mem, &info, &err), PAWL_NOT_FOUND);
+    close_world();
+}
+
+static void on_turns(void *arg, const pawl_turns_reply *reply)
+{
+    *(pawl_status *)arg = reply->status;
+}
+
+TEST(turns)
+{
+    const pawl_turn_code code = {pawl_s("Elsewhere"), pawl_s("1.0.0")};
+    pawl_turns q = {.protocol = PAWL_TURNS_PROTOCOL, .session = pawl_s("0123456789abcdef")};
+    pawl_status told = PAWL_MISUSE;
+    open_world();
+    IS(pawl_turns_exchange(c, NULL, on_turns, &told, &err), PAWL_MISUSE);
+    q.code = &code;
+    q.code_count = 1;
+    q.has_code = true;
+    IS(pawl_turns_exchange(c, &q, on_turns, &told, &err), PAWL_OK);
+    while (pawl_runtime_step(rt, 0) > 0)
+        ;
+    ck_assert_int_eq(told, PAWL_OK);
     close_world();
 }
 

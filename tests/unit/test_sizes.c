@@ -15,6 +15,7 @@
 #include "pawl/replay.h"
 #include "pawl/sim.h"
 #include "pawl/test.h"
+#include "pawl/turns.h"
 #include "pawl/worker.h"
 
 #include <glob.h>
@@ -820,6 +821,15 @@ static void try_extend(void)
     wait_for_call();
 }
 
+static void try_beat(void)
+{
+    try_poll();
+    ck_assert_int_eq(pawl_worker_beat_sized(c, tokens[1], 1000, pawl_s("half"), see_leases, &called,
+                                            &err, worker_sizes()),
+                     PAWL_OK);
+    wait_for_call();
+}
+
 static void try_abandon(void)
 {
     try_poll();
@@ -827,6 +837,37 @@ static void try_abandon(void)
         pawl_worker_abandon_sized(c, tokens[1], 0, see_leases, &called, &err, worker_sizes()),
         PAWL_OK);
     wait_for_call();
+}
+
+/* Programs that speak for workers of other languages are compiled with the library: a struct of
+ * another size is refused before anything is read. */
+static void see_turns(void *arg, const pawl_turns_reply *reply)
+{
+    ck_assert_ptr_eq(arg, &called);
+    ck_assert_int_eq(reply->status, PAWL_OK);
+    called = true;
+}
+
+static void try_turns(void)
+{
+    const pawl_turn_code code = {pawl_s("Elsewhere"), pawl_s("1.0.0")};
+    const pawl_turns q = {.protocol = PAWL_TURNS_PROTOCOL,
+                          .session = pawl_s("0123456789abcdef"),
+                          .code = &code,
+                          .code_count = 1,
+                          .has_code = true};
+    const size_t sizes[8] = {
+        ret_size(sizeof(pawl_turns)),         row_size(sizeof(pawl_turn_answer)),
+        row_size(sizeof(pawl_turn_step)),     row_size(sizeof(pawl_decision)),
+        ret_size(sizeof(pawl_turns_reply)),   row_size(sizeof(pawl_turn)),
+        row_size(sizeof(pawl_turn_answered)), row_size(sizeof(pawl_turn_lease))};
+    bool same = ret_age == SAME && row_age == SAME;
+    pawl_status rc = pawl_turns_exchange_sized(c, &q, see_turns, &called, &err, sizes);
+    ck_assert_int_eq(rc, same ? PAWL_OK : PAWL_MISUSE);
+    if (same)
+        wait_for_call();
+    else
+        ck_assert_ptr_nonnull(strstr(err.text, "compile it again"));
 }
 
 static void try_worker_list(void)
@@ -1057,8 +1098,10 @@ static const struct {
     {"pawl_queue_list_sized",            try_queue_list    },
     {"pawl_worker_poll_sized",           try_poll          },
     {"pawl_worker_extend_sized",         try_extend        },
+    {"pawl_worker_beat_sized",           try_beat          },
     {"pawl_worker_abandon_sized",        try_abandon       },
     {"pawl_worker_list_sized",           try_worker_list   },
+    {"pawl_turns_exchange_sized",        try_turns         },
     {"pawl_app_code_sized",              try_code          },
     {"pawl_runtime_tallies_sized",       try_tallies       },
     {"pawl_runtime_stats_sized",         try_stats         },

@@ -171,8 +171,8 @@ void run_fail(const char *program, const char *where, struct run_totals *sum, co
     sum->failed++;
 }
 
-int run_end(const struct run *run, const char *program, const char *what,
-            const struct run_totals *sum)
+int run_sum_up(const struct run *run, const char *program, const char *what,
+               const struct run_totals *sum)
 {
     int all = sum->passed + sum->failed;
     printf("| %d %s, %d failed; %d states compared, %d answers and starts in order", all, what,

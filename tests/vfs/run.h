@@ -46,7 +46,7 @@ struct run_totals run_all(struct run *run, run_story_fn *fn);
 __attribute__((format(printf, 4, 5))) void
 run_fail(const char *program, const char *where, struct run_totals *sum, const char *format, ...);
 /* Print and write the sums; the exit status. */
-int run_end(const struct run *run, const char *program, const char *what,
-            const struct run_totals *sum);
+int run_sum_up(const struct run *run, const char *program, const char *what,
+               const struct run_totals *sum);
 
 #endif

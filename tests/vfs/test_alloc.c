@@ -437,5 +437,5 @@ int main(int argc, char **argv)
     struct run run;
     run_options(&run, argc, argv);
     struct run_totals sum = run_all(&run, run_story);
-    return run_end(&run, "test_alloc", "allocation points", &sum);
+    return run_sum_up(&run, "test_alloc", "allocation points", &sum);
 }

@@ -209,5 +209,5 @@ int main(int argc, char **argv)
     struct run run;
     run_options(&run, argc, argv);
     struct run_totals sum = run_all(&run, run_story);
-    return run_end(&run, "test_errors", "error points", &sum);
+    return run_sum_up(&run, "test_errors", "error points", &sum);
 }

@@ -323,5 +323,5 @@ int main(int argc, char **argv)
         sum.passed += noticed;
         sum.failed += 2 - noticed;
     }
-    return run_end(&run, "test_power", "power losses", &sum);
+    return run_sum_up(&run, "test_power", "power losses", &sum);
 }

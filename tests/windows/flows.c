@@ -212,6 +212,15 @@ static pawl_result raises(pawl_ctx *ctx, pawl_str input)
     return pawl_await(ctx, kid);
 }
 
+/* Events for somebody whom a client starts later. */
+static pawl_result foretells(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_ignore(pawl_raise(ctx, "late", "Go", pawl_s("1"), PAWL_RAISE_AWAIT_START));
+    pawl_ignore(pawl_raise(ctx, "late", "Go", pawl_s("2"), PAWL_RAISE_AWAIT_START));
+    return pawl_done(ctx, "told");
+}
+
 /* More than any turn may have: it is blocked. */
 static pawl_result greedy(pawl_ctx *ctx, pawl_str input)
 {
@@ -220,6 +229,36 @@ static pawl_result greedy(pawl_ctx *ctx, pawl_str input)
 }
 
 /* Its activity is not ours to run: it is somebody else's, all the time. */
+/* Serves two updates, the first in one commit, the second with work before its answer. */
+static pawl_result serves(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task one = pawl_wait_update(ctx, "add");
+    pawl_result a = pawl_await(ctx, one);
+    pawl_answer(ctx, one, a.value);
+    pawl_task two = pawl_wait_update(ctx, "add");
+    pawl_result b = pawl_await(ctx, two);
+    pawl_result e = pawl_call(ctx, "Echo", input);
+    if (e.ok)
+        pawl_reject(ctx, two, "no more");
+    return pawl_donef(ctx, "%s%s", a.value.ptr, b.value.ptr);
+}
+
+/* Where its first attempts got to: the last one says whether it was told. */
+static pawl_result beats(pawl_activity *act, pawl_str input)
+{
+    pawl_str from;
+    (void)input;
+    if (pawl_activity_resume(act, &from))
+        return pawl_ok(act, "resumed");
+    (void)pawl_activity_beat(act, pawl_s("half"));
+    return pawl_err(act, "not yet");
+}
+
+static pawl_result beating(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_with(ctx, "Beats", input, PAWL_CALL_OPTS(.attempts = 5, .initial_ms = 100));
+}
+
 static pawl_result beside(pawl_ctx *ctx, pawl_str input)
 {
     return pawl_call(ctx, "Elsewhere", input);
@@ -253,13 +292,17 @@ void flows_register(pawl_app *app)
         {"Publish",    publish          },
         {"Failing",    failing          },
         {"Raises",     raises           },
+        {"Foretells",  foretells        },
         {"Greedy",     greedy           },
+        {"Serves",     serves           },
+        {"Beating",    beating          },
     };
     for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
         if (pawl_register_orchestration(app, code[i].name, "1.0.0", code[i].fn) != PAWL_OK)
             abort();
     if (pawl_register_activity(app, "Echo", echo) != PAWL_OK ||
-        pawl_register_activity(app, "Flaky", flaky) != PAWL_OK)
+        pawl_register_activity(app, "Flaky", flaky) != PAWL_OK ||
+        pawl_register_activity(app, "Beats", beats) != PAWL_OK)
         abort();
 }
 
@@ -271,6 +314,8 @@ void flows_register(pawl_app *app)
 #define RAISE(text, key)                                                                           \
     REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key))
 
+#define UPDATE(text, key)                                                                          \
+    REQUEST(.op = PAWL_OP_UPDATE, .name = "add", .data = {(text), 1}, .idempotency_key = (key))
 #define KEPT(text, key)                                                                            \
     REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key),      \
             .await_start = true)
@@ -295,104 +340,117 @@ const struct flow flows[] = {
     {"start_raises",
      {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .raises = brought,
               .raise_count = 2)},
-     0                                                                                                             },
-    {"asks",               {START("Asking"), RAISE("1", "a"), RAISE("2", "b")},                               0    },
+     0                                                                                                                },
+    {"updates",            {START("Serves"), UPDATE("1", "a"), UPDATE("2", "b")},                             0       },
+    {"start_updates",
+     {REQUEST(.op = PAWL_OP_START, .name = "Serves", .data = {"x", 1}, .update = "add",
+              .update_data = {"1", 1}),
+      UPDATE("2", "b")},
+     0                                                                                                                },
+    {"details",            {START("Beating")},                                                                0       },
+    {"asks",               {START("Asking"), RAISE("1", "a"), RAISE("2", "b")},                               0       },
     {"use_raises",
      {START("Event"),
       REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"y", 1},
               .if_exists = PAWL_IF_EXISTS_USE, .raises = brought, .raise_count = 2)},
-     0                                                                                                             },
-    {"start",              {START("Begin")},                                                                  0    },
-    {"completion",         {START("Completion")},                                                             0    },
-    {"timer",              {START("Timer")},                                                                  0    },
-    {"event",              {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                                0    },
-    {"early_event",        {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                                0    },
-    {"kept_event",         {KEPT("1", "a"), START("Event"), RAISE("2", "b")},                                 0    },
-    {"given_back",         {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                             0    },
-    {"given_back_kept",    {KEPT("1", "a"), START("GiveBack"), RAISE("2", "b")},                              0    },
+     0                                                                                                                },
+    {"start",              {START("Begin")},                                                                  0       },
+    {"completion",         {START("Completion")},                                                             0       },
+    {"timer",              {START("Timer")},                                                                  0       },
+    {"event",              {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                                0       },
+    {"early_event",        {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                                0       },
+    {"together",           {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                                TOGETHER},
+    {"together_early",     {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                                TOGETHER},
+    {"kept_event",         {KEPT("1", "a"), START("Event"), RAISE("2", "b")},                                 0       },
+    {"given_back",         {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                             0       },
+    {"given_back_kept",    {KEPT("1", "a"), START("GiveBack"), RAISE("2", "b")},                              0       },
     {"given_back_at_once",
      {START("GiveAtOnce"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"),
       REQUEST(.op = PAWL_OP_RAISE, .name = "Stop", .data = {"2", 1}, .idempotency_key = "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
-     0                                                                                                             },
-    {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},               0    },
-    {"child",              {START("Child")},                                                                  0    },
+     0                                                                                                                },
+    {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},               0       },
+    {"child",              {START("Child")},                                                                  0       },
     {"taken_child",        /* a stranger has the id of the first of two */
      {{.size = sizeof(pawl_request), .instance = "kid-1", .op = PAWL_OP_START, .name = "Begin"},
       START("Child")},
-     0                                                                                                             },
-    {"detached",           {START("Detach")},                                                                 0    },
-    {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},               0    },
-    {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")},           0    },
+     0                                                                                                                },
+    {"detached",           {START("Detach")},                                                                 0       },
+    {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},               0       },
+    {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")},           0       },
     {"suspend",
      {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"), RAISE("2", "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
-     0                                                                                                             },
+     0                                                                                                                },
     {"removed_child",
      {START("Leave"),
       {.size = sizeof(pawl_request), .instance = "free", .op = PAWL_OP_REMOVE, .force = true},
       RAISE("1", "a")},
-     0                                                                                                             },
-    {"continue_detached",  {START("LeaveAgain"), RAISE("1", "a")},                                            0    },
-    {"worker",             {START("Worker")},                                                                 0    },
-    {"worker_fails",       {START("Failing")},                                                                0    },
-    {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                             0    },
+     0                                                                                                                },
+    {"continue_detached",  {START("LeaveAgain"), RAISE("1", "a")},                                            0       },
+    {"worker",             {START("Worker")},                                                                 0       },
+    {"worker_fails",       {START("Failing")},                                                                0       },
+    {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                             0       },
     {"schedule",           /* two runs, a minute apart */
      {START("Begin"), SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON))},
-     0                                                                                                             },
+     0                                                                                                                },
     {"schedule_by_hand",   /* paused before its first run, started by hand, gone on with, removed */
      {SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON)), SCHEDULE(PAUSE, .data = AS_DATA("why")),
       SCHEDULE(TRIGGER, .idempotency_key = "k"), SCHEDULE(RESUME), SCHEDULE(REMOVE)},
-     0                                                                                                             },
+     0                                                                                                                },
     {"schedule_filled",
      {SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON)),
       SCHEDULE(BACKFILL, .data = AS_DATA(FILL_JSON))},
-     0                                                                                                             },
-    {"published",          {START("Publish")},                                                                0    },
+     0                                                                                                                },
+    {"published",          {START("Publish")},                                                                0       },
     {"rerun",
      {START("Event"), RAISE("1", "a"), RAISE("2", "b"),
       REQUEST(.op = PAWL_OP_RERUN, .data = {"y", 1}), RAISE("3", "c"), RAISE("4", "d")},
-     3                                                                                                             },
+     3                                                                                                                },
     {"rerun_as_before",
      {START("Event"), RAISE("1", "a"), RAISE("2", "b"), REQUEST(.op = PAWL_OP_RERUN),
       RAISE("3", "c"), RAISE("4", "d")},
-     3                                                                                                             },
+     3                                                                                                                },
     {"deadline",
      {REQUEST(.op = PAWL_OP_START, .name = "Cancelled", .data = {"x", 1}, .deadline_ms = 5000)},
-     0                                                                                                             },
+     0                                                                                                                },
     {"deadline_carried",
      {REQUEST(.op = PAWL_OP_START, .name = "Again", .data = {"x", 1}, .deadline_ms = 5000),
       RAISE("1", "a")},
-     0                                                                                                             },
+     0                                                                                                                },
     {"delayed",
      {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .delay_ms = 5000),
       RAISE("1", "a"), RAISE("2", "b")},
-     0                                                                                                             },
+     0                                                                                                                },
     {"delayed_cancel",
      {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .delay_ms = 5000),
       REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},
-     0                                                                                                             },
-    {"raises",             {START("Raises")},                                                                 0    },
+     0                                                                                                                },
+    {"raises",             {START("Raises")},                                                                 0       },
+    {"raises_early",
+     {START("Foretells"),
+      {.size = sizeof(pawl_request), .instance = "late", .op = PAWL_OP_START, .name = "Event"}},
+     0                                                                                                                },
     {"job",
      {REQUEST(.op = PAWL_OP_START, .name = PAWL_JOB,
               .data = AS_DATA("{\"activity\":\"Flaky\",\"input\":1,\"attempts\":3}"))},
-     0                                                                                                             },
+     0                                                                                                                },
     {"removed_tree",
      {{.size = sizeof(pawl_request), .instance = "j", .op = PAWL_OP_START, .name = "Begin"},
       START("Child"),
       REQUEST(.op = PAWL_OP_REMOVE)},
-     2                                                                                                             },
+     2                                                                                                                },
     {"codeless",
      {KEPT("1", "a"),
       REQUEST(.op = PAWL_OP_START, .name = "Nobody", .data = {"x", 1}, .allow_unregistered = true),
       RAISE("2", "b")},
-     STAYS                                                                                                         },
-    {"blocked",            {KEPT("1", "a"), START("Greedy"), RAISE("2", "b")},                                STAYS},
-    {"suspended",          {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a")},                 STAYS},
+     STAYS                                                                                                            },
+    {"blocked",            {KEPT("1", "a"), START("Greedy"), RAISE("2", "b")},                                STAYS   },
+    {"suspended",          {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a")},                 STAYS   },
     {"waits_long",
      {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1},
               .delay_ms = PAWL_HOURS(99999)),
       RAISE("1", "a")},
-     STAYS                                                                                                         },
+     STAYS                                                                                                            },
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

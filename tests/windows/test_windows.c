@@ -89,13 +89,11 @@ static void try_both(const struct flow *flow, enum window_store kind, struct pla
         try_one(flow, kind, plan, ref, totals);
 }
 
-/* Plain files have no group of rounds.  What is mended there may say it in other words (how long a
- * deadline was is in no event), and an event that code raises may come twice: such flows are for
- * stores with rounds. */
+/* What is repaired in plain files may say it in other words: how long a deadline was is in no event.
+ * Flows with such a text are for stores with rounds. */
 static bool goes_with(const struct flow *flow, enum window_store kind)
 {
-    return kind != WINDOW_JSONL ||
-           (strncmp(flow->name, "deadline", 8) != 0 && strcmp(flow->name, "raises") != 0);
+    return kind != WINDOW_JSONL || strncmp(flow->name, "deadline", 8) != 0;
 }
 
 static struct totals all_windows(const struct flow *flow, enum window_store kind)

@@ -291,6 +291,45 @@ static void make_call(struct window *w, const pawl_request *call)
         snprintf(w->trouble, sizeof(w->trouble), "call %d was never answered well", (int)call->op);
 }
 
+static size_t answered(const struct answer *a, size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += a[i].done;
+    return n;
+}
+
+/* Several at once; when one is not answered well, all call again. */
+static bool try_calls(struct window *w, const pawl_request *calls, size_t count, bool again)
+{
+    static struct answer a[WINDOW_CALLS]; /* the end of a life answers, too */
+    pawl_error err = {0};
+    bool fine = up(w);
+    int life = w->lives;
+    memset(a, 0, sizeof(a));
+    for (size_t i = 0; fine && i < count; i++)
+        fine = pawl_client_submit(pawl_runtime_client(w->rt), &calls[i], take_answer, &a[i],
+                                  &err) == PAWL_OK;
+    for (int i = 0; fine && i < HOPS_MAX && !w->trouble[0] && answered(a, count) < count; i++) {
+        fine = settle(w);
+        if (fine && answered(a, count) < count)
+            (void)hop(w); /* the store is in trouble: wait */
+        fine = fine && life == w->lives;
+    }
+    for (size_t i = 0; fine && i < count; i++)
+        fine = a[i].done && is_fine(&a[i].reply, again);
+    return fine;
+}
+
+static void make_calls(struct window *w, const pawl_request *calls, size_t count)
+{
+    for (int tries = 0; tries < LIVES_MAX && !w->trouble[0]; tries++)
+        if (try_calls(w, calls, count, tries > 0 || w->fired || w->points >= w->plan.nth))
+            return;
+    if (!w->trouble[0])
+        snprintf(w->trouble, sizeof(w->trouble), "%zu calls were never answered well", count);
+}
+
 /* ---- What is left ---------------------------------------------------------------------- */
 
 static void dump_execution(struct window *w, const pawl_row *row, uint64_t number)
@@ -363,6 +402,17 @@ static void dump_asks(struct window *w, const pawl_row *r)
         buf_printf(&w->left, "\n  asks %zu", list.count);
 }
 
+/* Details of heartbeats whose call is over. */
+static void dump_details(struct window *w)
+{
+    pawl_object_list list = {0};
+    pawl_error err;
+    (void)w->inner->ops->list_objects(w->inner, PAWL_OBJECT_DETAILS, (pawl_str){0}, (pawl_str){0},
+                                      100, w->mem, &list, &err);
+    if (list.count)
+        buf_printf(&w->left, "details %zu\n", list.count);
+}
+
 static bool is_beside(const pawl_row *row)
 {
     return pawl_str_eq(row->id, pawl_s("beside"));
@@ -379,6 +429,7 @@ static void dump(struct window *w)
     for (size_t i = 0; i < rows.count; i++)
         sorted[i] = rows.items[i];
     qsort(sorted, rows.count, sizeof(*sorted), by_id);
+    dump_details(w);
     for (size_t i = 0; i < rows.count; i++) {
         const pawl_row *r = &sorted[i];
         if (is_beside(r))
@@ -451,11 +502,17 @@ static void drive(struct window *w)
 {
     if (w->plan.busy)
         begin_beside(w);
-    for (int i = 0; i < WINDOW_CALLS && w->flow->calls[i].size && !w->trouble[0]; i++) {
+    bool together = w->flow->ends_after == TOGETHER;
+    int count = 0;
+    while (count < WINDOW_CALLS && w->flow->calls[count].size)
+        count++;
+    for (int i = 0; i < (together ? 1 : count) && !w->trouble[0]; i++) {
         make_call(w, &w->flow->calls[i]);
         if (w->flow->ends_after == i + 1)
             until_all_ended(w);
     }
+    if (together && !w->trouble[0])
+        make_calls(w, &w->flow->calls[1], (size_t)count - 1);
     if (w->flow->ends_after != STAYS)
         until_all_ended(w);
     for (int i = 0; i < 40 && !w->trouble[0]; i++) /* what is late is dropped */

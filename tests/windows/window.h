@@ -28,6 +28,7 @@ enum window_store { WINDOW_MEMORY, WINDOW_SQLITE, WINDOW_JSONL, WINDOW_STORES };
 
 #define WINDOW_CALLS   6
 #define STAYS          (-1) /* for ends_after: it does not end by itself */
+#define TOGETHER       (-2) /* the same: all calls but the first are made at once */
 #define WINDOW_FOREVER 6    /* that many calls in a row fail */
 
 struct flow {

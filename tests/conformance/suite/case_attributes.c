@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suite/case_attributes.c -- attributes and conditions on them: G1, G2, L7.
+ * suite/case_attributes.c -- attributes, conditions on them and counts: G1, G2, L7, L8.
  *
  * The model has two attributes, a text and a number, and compares them by itself.
  */
@@ -381,6 +381,87 @@ static void l7_a_value_is_found_by_its_index(struct probe *t)
     CHECK(examined <= 3);
 }
 
+/* ---- Counts: L8 -------------------------------------------------------------------- */
+
+static pawl_value_counts counted(struct probe *t, const char *name, uint32_t values,
+                                 uint64_t entries)
+{
+    const pawl_store_ops *o = t->store->ops;
+    pawl_value_counts ret = {.size = sizeof(ret)};
+    if (o->size <= offsetof(pawl_store_ops, count_values) || !o->count_values)
+        probe_skip(t); /* rows are counted by the caller */
+    CHECK_STATUS(o->count_values(t->store, pawl_s(name), values, entries, t->mem, &ret, NULL),
+                 PAWL_OK);
+    CHECK(ret.count <= values);
+    for (size_t i = 1; i < ret.count; i++) {
+        pawl_str a = ret.items[i - 1].key, b = ret.items[i].key;
+        size_t n = a.len < b.len ? a.len : b.len;
+        int order = memcmp(a.ptr, b.ptr, n);
+        CHECK(order < 0 || (order == 0 && a.len < b.len));
+    }
+    return ret;
+}
+
+/* How many things have it, as the model says. */
+static uint64_t have(struct probe *t, const struct thing *things, size_t count, bool text,
+                     pawl_str key)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        int at = text ? things[i].colour : things[i].total;
+        if (things[i].removed || at < 0)
+            continue;
+        pawl_str has = text ? key_of_text(t, colours[at]) : key_of_number(t, totals[at]);
+        n += pawl_str_eq(has, key);
+    }
+    return n;
+}
+
+/* Values, each with its count, over several segments of ids, while things change and go. */
+static void l8_values_are_counted_as_a_model_says(struct probe *t)
+{
+    enum { THINGS = 120 };
+    struct thing *x = pawl_mem_alloc(t->mem, THINGS * sizeof(*x));
+    struct dice d = {20261118};
+    (void)counted(t, "colour", 1, 1);
+    for (int i = 0; i < THINGS; i++) {
+        if (i % 40 == 39)
+            t->fence.next_id += UINT64_C(600000); /* another segment of the index */
+        x[i] = make_thing(t, pawl_mem_printf(t->mem, "i%d", i).ptr, roll(&d, VALUES + 1) - 1,
+                          roll(&d, VALUES + 1) - 1);
+    }
+    for (int i = 0; i < THINGS; i += 3)
+        if (roll(&d, 2))
+            set_thing(t, &x[i], roll(&d, VALUES + 1) - 1, roll(&d, VALUES + 1) - 1);
+        else
+            remove_thing(t, &x[i]);
+    for (int text = 0; text < 2; text++) {
+        uint64_t total = 0, all = 0;
+        pawl_value_counts c = counted(t, text ? "colour" : "total", 100, 100000);
+        for (size_t i = 0; i < c.count; i++) {
+            CHECK_NUMBER(c.items[i].count, have(t, x, THINGS, text, c.items[i].key));
+            total += c.items[i].count;
+        }
+        for (int i = 0; i < THINGS; i++)
+            all += !x[i].removed && (text ? x[i].colour : x[i].total) >= 0;
+        CHECK_NUMBER(total, all);
+        CHECK_NUMBER(c.examined, all);
+        CHECK(!c.more);
+        pawl_value_counts first = counted(t, text ? "colour" : "total", 3, 100000);
+        CHECK_NUMBER(first.count, 3);
+        CHECK(first.more);
+        for (size_t i = 0; i < 3; i++) {
+            CHECK(pawl_str_eq(first.items[i].key, c.items[i].key));
+            CHECK_NUMBER(first.items[i].count, c.items[i].count);
+        }
+        pawl_value_counts few = counted(t, text ? "colour" : "total", 100, all - 1);
+        CHECK(few.more);
+        CHECK_NUMBER(few.examined, all - 1);
+    }
+    CHECK_NUMBER(counted(t, "other", 10, 10).count, 0);
+    CHECK(!counted(t, "other", 10, 10).more);
+}
+
 const struct probe_case cases_attributes[] = {
     CASE(g1_a_set_comes_back_with_its_row),
     CASE(g1_the_next_execution_keeps_it_and_the_closed_one_has_none),
@@ -390,5 +471,6 @@ const struct probe_case cases_attributes[] = {
     CASE(l2_l7_every_operator_as_a_model_says),
     CASE(l2_l7_pages_while_others_change),
     CASE(l7_a_value_is_found_by_its_index),
+    CASE(l8_values_are_counted_as_a_model_says),
     CASES_END,
 };

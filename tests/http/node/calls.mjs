@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every call of clients/node against the server of PAWL_URL (tests/http/test_node.py).
 import assert from "node:assert/strict";
-import { Client, Conflict, Locked, Lost, NotFound, PawlError, WaitTimeout } from "../../../clients/node/index.js";
+import { Client, Conflict, Locked, Lost, NotFound, PawlError, UpdateRefused, WaitTimeout, orchestration } from "../../../clients/node/index.js";
 
 const client = new Client();
 const all = async (list) => {
@@ -70,6 +70,40 @@ async function state() {
   await refused(client.state("board", "a/b"), NotFound, "is not set");
 }
 
+async function updates() {
+  await client.start("Account", 10, { instance: "account" });
+  assert.equal(await client.update("account", "add", 5), 15);
+  assert.equal(await client.update("account", "add", 5, { key: "once" }), 20);
+  assert.equal(await client.update("account", "add", 5, { key: "once" }), 20);
+  assert.deepEqual(await client.updateOf("account", "once"), { update: "once", result: 20 });
+  await refused(client.update("account", "add", -1), Conflict, "not minus one");
+  await refused(client.update("account", "add", "five"), UpdateRefused, "is no number");
+  await client.suspend("account");
+  await assert.rejects(client.update("account", "add", 1, { timeout_ms: 50 }), WaitTimeout);
+  const late = client.update("account", "add", 2, { key: "late" });
+  await client.resume("account");
+  assert.equal(await late, 23);
+  await client.raise("account", "end", 1);
+  await client.wait("account");
+  await refused(client.update("account", "add", 1), Lost);
+}
+
+async function attributes() {
+  const echo = orchestration("Echo", async (ctx, input) => input); // the name is what counts
+  for (const [id, total] of [["a-1", 10], ["a-2", 600]])
+    await client.start(echo, id, { instance: id, attributes: { customer: "c-1", total } });
+  await client.setAttributes("a-1", { total: 700, note: "moved" });
+  await client.setAttributes("a-1", { note: null });
+  const found = async (where) => (await all(client.list({ where }))).map((i) => i.instance).sort();
+  assert.deepEqual(await found("customer=c-1"), ["a-1", "a-2"]);
+  assert.deepEqual(await found(["customer=c-1", "total>650"]), ["a-1"]);
+  await refused(client.setAttributes("a-1", { total: 1.5 }), PawlError, "integer");
+  await client.start("Ask", null, { instance: "told", raise: [{ event: "Answer", data: { yes: 1 } }] });
+  assert.deepEqual((await client.wait("told")).output, { yes: 1 });
+  assert.deepEqual(await all(client.asks({ event: "Approve" })), []);
+  assert.throws(() => client.start({ name: "Echo" }), TypeError);
+}
+
 async function queues() {
   const mail = client.queue("mail/ü");
   await refused(mail.push(1), PawlError);
@@ -129,6 +163,16 @@ async function schedules() {
   await refused(s.get("nightly"), NotFound);
 }
 
+async function limits() {
+  const { revision } = await client.limits.put("bank", { match: [{ activity: "Twice" }], concurrency: 2, rate: { count: 100, per_ms: 1000 } });
+  assert.equal((await client.limits.get("bank")).spec.concurrency, 2);
+  assert.deepEqual((await all(client.limits.list({ prefix: "ba" }))).map((l) => l.name), ["bank"]);
+  await refused(client.limits.put("bank", { match: [{ activity: "Twice" }], concurrency: 3 }, { if_revision: revision + 7 }), PawlError);
+  await refused(client.limits.put("bad", { match: [], concurrency: 1 }), PawlError);
+  await client.limits.remove("bank");
+  await refused(client.limits.get("bank"), NotFound);
+}
+
 async function stream() {
   const stop = new AbortController();
   const seen = (async () => {
@@ -147,7 +191,7 @@ async function stream() {
   for await (const _ of client.changes({ signal: none.signal }));
 }
 
-for (const part of [instances, steering, state, queues, schedules, stream]) await part();
+for (const part of [instances, steering, state, updates, attributes, queues, schedules, limits, stream]) await part();
 assert.equal(typeof (await client.overview()).now, "number");
 assert.ok(Array.isArray((await client.workers()).items));
 await refused(new Client("http://127.0.0.1:9").get("x"), Error);

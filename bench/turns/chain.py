@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Chains of inline steps from one Python process: steps per second, and commits per step.
+
+    bench/turns/chain.py [--flight 1 32] [--length 10] [--seconds 5] [--call]
+
+A server of its own (build/pawl, SQLite, every commit synced) in a temporary directory.  --call makes each
+step an activity that the same worker polls for, instead of an inline step.  A chain of n steps is n + 1
+commits: the start is one of them.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "clients" / "python"))
+import pawl  # noqa: E402
+
+
+def serve(where, binary):
+    url = where / "url"
+    process = subprocess.Popen([str(binary), "serve", "--data", str(where / "data"), "--listen", "127.0.0.1:0",
+                                "--url-file", str(url)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (url.exists() and url.read_text().endswith("\n")):
+        time.sleep(0.01)
+    return process, url.read_text().strip()
+
+
+def commits(url):
+    text = urllib.request.urlopen(url + "/metrics").read().decode()
+    return float(re.search(r"^pawl_commits_total(?:\{[^}]*\})? (\S+)", text, re.M)[1])
+
+
+def measure(url, name, flight, length, seconds):
+    """(chains, seconds, commits): each of `flight` threads starts one after the other, and waits for it."""
+    client, end, done = pawl.Client(url), time.monotonic() + seconds, []
+
+    def one():
+        while time.monotonic() < end:
+            made = client.start(name, length, allow_unregistered=True)
+            got = client.wait(made["instance"])
+            assert got["output"] == length, got
+            done.append(1)
+    before, began = commits(url), time.monotonic()
+    threads = [threading.Thread(target=one) for _ in range(flight)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(done), time.monotonic() - began, commits(url) - before
+
+
+def work(url):
+    """The worker: a process of its own, so that the clients do not share its interpreter."""
+    worker = pawl.Worker(pawl.Client(url), concurrency=32)
+
+    @worker.activity("One")
+    def one(x): return 1
+
+    @worker.orchestration("Inline")
+    async def inline(ctx, n):
+        total = 0
+        for _ in range(n):
+            total += await ctx.step(lambda: 1, name="one")
+        return total
+
+    @worker.orchestration("Called")
+    async def called(ctx, n):
+        total = 0
+        for _ in range(n):
+            total += await ctx.call(one)
+        return total
+    worker.run()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--flight", type=int, nargs="+", default=[1, 32])
+    p.add_argument("--length", type=int, default=10)
+    p.add_argument("--seconds", type=float, default=5)
+    p.add_argument("--call", action="store_true")
+    p.add_argument("--binary", default=str(ROOT / "build" / "pawl"))
+    p.add_argument("--worker", help=argparse.SUPPRESS)
+    o = p.parse_args()
+    if o.worker:
+        return work(o.worker)
+    where = pathlib.Path(tempfile.mkdtemp(prefix="pawl-chain-"))
+    server, url = serve(where, o.binary)
+    worker = subprocess.Popen([sys.executable, __file__, "--worker", url], env=os.environ)
+    try:
+        measure(url, "Inline", 1, 1, 0.3)                 # everybody is there
+        for flight in o.flight:
+            chains, took, rounds = measure(url, "Called" if o.call else "Inline", flight, o.length, o.seconds)
+            steps = chains * o.length
+            print("%3d in flight: %6.0f steps/s, %5.1f chains/s, %.2f commits/step (%d chains in %.1f s)"
+                  % (flight, steps / took, chains / took, rounds / steps, chains, took))
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        worker.wait()
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        shutil.rmtree(where, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
