@@ -124,6 +124,7 @@ export default function instances(root, route, app) {
 		flash = new Map();
 	const wheres = () => app.route.query.getAll("where"),
 		q = k => app.route.query.get(k),
+		states = () => q("status")?.split(","),
 		narrow = matchMedia("(max-width:760px)").matches;
 	const filter = () =>
 		Object.fromEntries(
@@ -136,6 +137,10 @@ export default function instances(root, route, app) {
 		picked.clear();
 		all = false;
 	};
+	const drop = () => {
+		clear();
+		p.draw();
+	};
 
 	async function more(reset) {
 		if (busy && !reset) return;
@@ -146,20 +151,22 @@ export default function instances(root, route, app) {
 		try {
 			const got = await listOf(want);
 			if (mine !== gen) return;
+			const on = rows[list.active]?.instance;
 			if (reset) {
 				rows = [];
 				asked = looked = 0;
+				anchor = -1;
 				index.clear();
 				fresh.clear();
-				list.active = -1;
 				list.top = 0;
-				if (list.el) list.el.scrollTop = 0;
+				list.el?.scrollTo(0, 0);
 				tally(mine);
 			}
 			for (const i of got.instances) {
 				if (!index.has(i.instance)) index.set(i.instance, rows.push(i) - 1);
 				for (const k in i.attributes) names.add(k);
 			}
+			list.active = index.get(on) ?? -1; // the same instance, wherever it is now
 			next = got.next;
 			done = !next;
 			looked += got.examined;
@@ -179,10 +186,9 @@ export default function instances(root, route, app) {
 		if (!told || mine !== gen) return;
 		const c = told.counts;
 		if (!told.exact) setTimeout(() => tally(mine), 400); // older ones are still being counted
-		const states = q("status")?.split(",") ?? STATES;
 		live.stats = {...live.stats, counts: c};
 		count = FILTERS.every(k => k === "status" || !q(k))
-			? states.reduce((n, s) => n + (c[s] ?? 0), 0)
+			? (states() ?? STATES).reduce((n, s) => n + (c[s] ?? 0), 0)
 			: null;
 		live.changed();
 		p.draw();
@@ -240,10 +246,10 @@ export default function instances(root, route, app) {
 			all = false;
 			const id = rows[i].instance;
 			if (how === "range") {
-				const a = anchor < 0 ? list.active : anchor;
+				const a = Math.max(0, anchor < 0 ? list.active : anchor);
 				for (let k = Math.min(a, i); k <= Math.max(a, i); k++) picked.add(rows[k].instance);
 			} else {
-				picked.has(id) ? picked.delete(id) : picked.add(id);
+				picked.delete(id) || picked.add(id);
 				anchor = i;
 			}
 			p.draw();
@@ -309,7 +315,7 @@ export default function instances(root, route, app) {
 			list.map(([v, t]) => h("option", {value: v}, t))
 		);
 	function chips() {
-		const now = q("status")?.split(",") ?? [],
+		const now = states() ?? [],
 			c = live.stats?.counts;
 		return h(
 			".chips",
@@ -422,10 +428,7 @@ export default function instances(root, route, app) {
 					}
 				)
 			),
-			ib("close", "Clear selection", () => {
-				clear();
-				p.draw();
-			})
+			ib("close", "Clear selection", drop)
 		);
 	}
 	const p = page(root, {
@@ -447,13 +450,13 @@ export default function instances(root, route, app) {
 			if (type !== "changes") return;
 			for (const c of d.instances) {
 				const k = c.removed ? undefined : index.get(c.instance);
-				if (k !== undefined) {
+				if (k >= 0) {
 					rows[k].was ??= rows[k].status;
 					rows[k].status = c.status;
 					pending.add(c.instance);
 				} else if (
-					["q", "waiting", "prefix", "where"].every(k => !q(k)) &&
-					(!q("status") || q("status").split(",").includes(c.status))
+					!["q", "waiting", "prefix", "where"].some(q) &&
+					(states()?.includes(c.status) ?? true)
 				)
 					fresh.add(c.instance);
 			}
@@ -564,14 +567,11 @@ export default function instances(root, route, app) {
 				list.el?.focus();
 				list.move(list.active - 1);
 			},
-			Escape: () => {
-				clear();
-				p.draw();
-			}
+			Escape: drop
 		}
 	});
 	app.api = () => "/api/v1/instances" + query({...filter(), sort: q("sort"), limit: 200});
-	p.update = () => p.load();
+	p.update = p.load;
 	p.load();
 	return p;
 }

@@ -127,7 +127,15 @@ tests.keyboard = async () => {
 	await p.key("g");
 	await p.key("i");
 	await p.waitForSelector(".vr");
-	for (const k of ["j", "j", "x", "Shift+ArrowDown"]) await p.key(k);
+	for (const k of ["j", "j", "x"]) await p.key(k);
+	const under = await p.textContent(".vr.on .c-i"),
+		read = p.waitForResponse(/api\/v1\/instances\?/);
+	await p.key("."); // as a stream does that says `reset`: the list is read again
+	await read;
+	await p.settled();
+	await sleep(100);
+	ok(under === (await p.textContent(".vr.on .c-i")), "the same instance after another read");
+	await p.key("Shift+ArrowDown");
 	ok(/2 instances/.test(await p.textContent(".bulk b")), "x and Shift with an arrow select two");
 	await p.key("Escape");
 	await p.key("Enter");
