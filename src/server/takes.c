@@ -49,10 +49,13 @@ STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
          .otherwise = "\"same\""),                                                                  \
     ATTRIBUTES("attributes", OR_NULL, "names and values it can be found by")
 
+/* RESERVED_KEYS of the runtime: no key begins with the byte 1. */
+#define A_KEY "^[^\\u0000\\u0001][^\\u0000]*$"
+
 static const struct field raised_fields[] = {
     TEXT("event", NEEDED, "its name", IS_NAME),
     ANY("data", 0, "what the wait returns"),
-    TEXT("key", OR_NULL, "the same key twice raises once", .min = 1, .max = LIMIT_KEY_BYTES, .pattern = "^[^\\u0000]*$"),
+    TEXT("key", OR_NULL, "the same key twice raises once", .min = 1, .max = LIMIT_KEY_BYTES, .pattern = A_KEY),
     END
 };
 STRICT(raised, "Raised", "{\"event\":\"FraudReview\",\"data\":{\"approved\":true}}");
@@ -73,7 +76,7 @@ STRICT(raised, "Raised", "{\"event\":\"FraudReview\",\"data\":{\"approved\":true
 static const struct field start_update_fields[] = {
     TEXT("name", NEEDED, "its name", IS_NAME),
     ANY("data", 0, "what it asks for"),
-    TEXT("key", OR_NULL, "its id; with if_exists give a new one", .min = 1, .max = LIMIT_KEY_BYTES, .pattern = "^[^\\u0000]*$",
+    TEXT("key", OR_NULL, "its id; with if_exists give a new one", .min = 1, .max = LIMIT_KEY_BYTES, .pattern = A_KEY,
          .otherwise = "\"start\""),
     WHOLE("timeout_ms", OR_NULL, 0, 60000, "how long to wait for its answer", .otherwise = "10000"),
     END

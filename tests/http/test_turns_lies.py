@@ -71,8 +71,7 @@ def test_the_call_itself(server):
     for more in ({"session": "short"}, {"session": "x" * 65}, {"session": "!" * 20}, {"max": 101}, {"max": -1},
                  {"wait_ms": 60001}, {"colour": 1}, {"code": []}, {"code": [{"name": "a/b", "version": "1.0.0"}]},
                  {"code": [{"name": "A", "version": "one"}]}, {"code": 1}, {"answers": 1}, {"answers": [{}]},
-                 {"answers": [{"token": "t"}] * 101}, {"beats": [1]}, {"forget": "x"}, {"forget": [""]}, {"beats": [""]}, {"worker": "w" * 256},
-                 {"answers": [{"token": "a", "release": True}, {"token": "a", "release": True}]}):
+                 {"answers": [{"token": "t"}] * 101}, {"beats": [1]}, {"forget": "x"}, {"forget": [""]}, {"beats": [""]}, {"worker": "w" * 256}):
         expect(server.post("/api/v1/turns", {**ok, **more}), 400)
     for token in ("", "t", "t1.1.1.1", "t1.1.1.1.0000000000000000", "x" * 300):
         a = w.call(answers=[{"token": token or "-", "release": True}])["answered"][0]
@@ -163,6 +162,18 @@ def test_one_lie_does_not_touch_others(server):
     assert w.answer(turns[2], [step(1, 1, end("completed", output=""))])["status"] == "ok"
     for n in range(5):
         server.ended("m-%d" % n)
+
+
+def test_one_token_in_two_answers(server):
+    """They are judged in their order: what one took, the next one does not find."""
+    w = Worker(server, "Lie")
+    server.start_instance("Lie", 1, "l-1")
+    t, good, bad = w.turn(), [step(1, 1, wait_event(1, "Go"))], [step(1, 9, timer(1, 5))]
+    r = w.exchange([(t, bad, "any", [1]), (t, good, "any", [1]), (t, good, "any", [1])])
+    assert [a["status"] for a in r["answered"]] == ["refused", "ok", "lost"], r
+    assert len(history(server, "l-1")) == 2
+    server.post("/api/v1/instances/l-1/events/Go", {})
+    assert w.answer(w.turn(), [step(1, 3, end("completed", output=""))])["status"] == "ok"
 
 
 def test_a_token_behind_what_cannot_be_read(server):

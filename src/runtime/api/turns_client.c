@@ -80,11 +80,6 @@ static bool check_answers(const pawl_turns *q, pawl_error *err)
                       PAWL_TURNS_DECISIONS_MAX);
             return false;
         }
-        for (size_t k = 0; k < i; k++)
-            if (pawl_str_eq(q->answers[i].token, q->answers[k].token)) {
-                error_set(err, PAWL_INVALID, "answers %zu and %zu have the same token", k, i);
-                return false;
-            }
     }
     return true;
 }
