@@ -8,6 +8,7 @@
  */
 #include "../harness.h"
 #include "../scratch.h"
+#include "chains.h"
 #include "pawl/provider.h"
 
 #include <string.h>
@@ -213,6 +214,114 @@ TEST(two_events_share_a_row_and_no_rid_comes_twice_postgres)
     commit(&p, &late, 1);
     ck_assert_int_eq(late.result, PAWL_CONFLICT);
     end(&p);
+}
+
+/* One activity that this process runs, which is the last event. */
+static uint64_t schedule(struct probe *p, pawl_row *row)
+{
+    pawl_event e = {.rid = p->fence.next_id++,
+                    .execution = 1,
+                    .seq = row->last_seq + 1,
+                    .kind = PAWL_EV_ACTIVITY_SCHEDULED,
+                    .ref = 1,
+                    .name = pawl_s("A"),
+                    .at_ms = NOW};
+    pawl_work w = {.id = e.rid,
+                   .uid = row->uid,
+                   .execution = 1,
+                   .ref = 1,
+                   .instance = row->id,
+                   .name = e.name,
+                   .scheduled_ms = NOW,
+                   .lock_epoch = p->fence.epoch};
+    pawl_round r = {.uid = row->uid,
+                    .execution = 1,
+                    .base_seq = row->last_seq,
+                    .base_rid = row->last_rid,
+                    .change = PAWL_ROW_LAST,
+                    .row = row,
+                    .events = &e,
+                    .event_count = 1,
+                    .work = &w,
+                    .work_count = 1};
+    row->last_seq++;
+    row->last_rid = e.rid;
+    commit(p, &r, 1);
+    ck_assert_int_eq(r.result, PAWL_OK);
+    return w.id;
+}
+
+static int64_t open1_of(const struct probe *p)
+{
+    return scratch_number("SELECT open1 FROM %s.head", p->schema.schema);
+}
+
+/* Another owner of the store, as after a restart. */
+static void take_again(struct probe *p)
+{
+    pawl_error err = {0};
+    p->store->ops->close(p->store);
+    p->store = pawl_postgres_store(p->schema.url, PAWL_STORE_OPTS(.now_ms = NOW), &err);
+    ck_assert_msg(p->store != NULL, "%s", err.text);
+    ck_assert_int_eq(p->store->ops->take(p->store, NOW, &p->fence, &err), PAWL_OK);
+}
+
+static void expect_work(struct probe *p, uint64_t id)
+{
+    pawl_work_list list = {0};
+    pawl_error err = {0};
+    ck_assert_int_eq(p->store->ops->read_work(p->store, &id, 1, p->mem, &list, &err), PAWL_OK);
+    ck_assert_uint_eq(list.count, 1);
+    ck_assert_uint_eq(list.items[0].id, id);
+    ck_assert(pawl_str_eq(list.items[0].name, pawl_s("A")));
+}
+
+TEST(work_that_is_the_last_event_has_no_number_of_its_own_postgres)
+{
+    struct probe p;
+    pawl_row row;
+    begin(&p);
+    ck_assert_int_eq(start(&p, &row, "a", pawl_s("o")), PAWL_OK);
+    ck_assert_int_eq(open1_of(&p), 0);
+    uint64_t work = schedule(&p, &row);
+    ck_assert_int_eq(open1_of(&p), -1);
+    expect_work(&p, work);
+    take_again(&p);
+    expect_work(&p, work);
+    /* An event behind it, while it runs: now it needs its number. */
+    ck_assert_int_eq(append(&p, &row, PAWL_ROW_LAST, PAWL_EV_EXTERNAL_EVENT, "late"), PAWL_OK);
+    ck_assert_int_eq(open1_of(&p), (int64_t)work);
+    expect_work(&p, work);
+    take_again(&p);
+    expect_work(&p, work);
+    pawl_round done = {.need_work = &work, .need_work_count = 1};
+    pawl_round twice = done;
+    commit(&p, &done, 1);
+    ck_assert_int_eq(done.result, PAWL_OK);
+    ck_assert_int_eq(open1_of(&p), 0);
+    commit(&p, &twice, 1);
+    ck_assert_int_eq(twice.result, PAWL_CONFLICT);
+    end(&p);
+}
+
+/* Schema 4 has the number also where it is the last event: rows that were there stay so. */
+TEST(work_of_an_older_schema_goes_on_postgres)
+{
+    struct scratch schema;
+    static struct chains c;
+    for (int alone = 0; alone < 2; alone++) { /* both forms of a step */
+        scratch_new(&schema);
+        chains_begin(&c, &schema, schema.url);
+        c.no_mail = true;
+        chains_renew(&c, alone ? 1 : 3);
+        ck_assert_int_eq(chains_step(&c), PAWL_OK);
+        ck_assert(scratch_do("UPDATE %s.head SET open1=last_rid WHERE open1=-1", schema.schema));
+        ck_assert_int_eq(chains_step(&c), PAWL_OK);
+        ck_assert_int_eq(
+            scratch_number("SELECT count(*) FROM %s.head WHERE open1=-1", schema.schema), c.count);
+        chains_end(&c);
+        scratch_drop(&schema);
+    }
 }
 
 TEST(the_log_of_commits_is_trimmed_and_keeps_its_end_postgres)

@@ -99,9 +99,9 @@ TEST(an_older_schema_is_brought_up_to_date_postgres)
                          schema.schema, schema.schema, schema.schema, schema.schema,
                          schema.schema));
     ck_assert_ptr_null(pawl_postgres_store(schema.url, PAWL_STORE_OPTS(.read_only = true), &err));
-    ck_assert_ptr_nonnull(strstr(err.text, "has number 1, this pawl needs 4; run: pawl migrate"));
+    ck_assert_ptr_nonnull(strstr(err.text, "has number 1, this pawl needs 5; run: pawl migrate"));
     expect_opens(schema.url);
-    ck_assert_int_eq(scratch_number("SELECT schema_no FROM %s.meta", schema.schema), 4);
+    ck_assert_int_eq(scratch_number("SELECT schema_no FROM %s.meta", schema.schema), 5);
     ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.object", schema.schema), 0);
     ck_assert_int_eq(scratch_number("SELECT moved_ms FROM %s.meta", schema.schema), 0);
     scratch_drop(&schema);

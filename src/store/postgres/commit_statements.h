@@ -20,6 +20,8 @@
 #define PG_T          "::text[]"
 #define PG_B          "::bytea[]"
 #define PG_COUNTED(dml, n) "WITH x AS (" dml " RETURNING 1) SELECT 1/(count(*)=" n "::bigint)::int FROM x"
+/* The id of the untried work in a head; open1 is -1 where that is the last event. */
+#define PG_OPEN1(h)   "CASE " h ".open1 WHEN -1 THEN " h ".last_rid ELSE " h ".open1 END"
 #define PG_ODD_STATES "2,3,5,6" /* suspended, blocked, failed, cancelled: those in `odd` */
 #define PG_STARTED_US "(SELECT (extract(epoch FROM backend_start)*1000000)::bigint FROM pg_stat_activity" \
     " WHERE pid=pg_backend_pid())"
@@ -88,16 +90,16 @@
         " RETURNING from_id")                                                                      \
     X(FRESH_FREE, "UPDATE @.work_fresh SET lock_epoch=-lock_epoch WHERE lock_epoch>0")             \
     X(WORK_FREE, "UPDATE @.work SET held=false WHERE held")                                        \
-    X(HEADS_OPEN, "SELECT uid,open1 FROM @.head WHERE busy")                                       \
+    X(HEADS_OPEN, "SELECT h.uid," PG_OPEN1("h") " FROM @.head h WHERE h.busy")                                       \
     /* Work that is a number in a head: it becomes a row, must be there, may be there. */          \
     X(OPEN_MOVE, "WITH d AS (UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8\
         ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9::bool[],$10" PG_T   \
-        ",$11" PG_B ") AS t(uid,id," PG_STATE_OF_WORK ") WHERE h.uid=ANY(ARRAY[t.uid]) AND h.open1=t.id"       \
+        ",$11" PG_B ") AS t(uid,id," PG_STATE_OF_WORK ") WHERE h.uid=ANY(ARRAY[t.uid]) AND " PG_OPEN1("h") "=t.id"       \
         " RETURNING t.*) " PG_WORK_FROM_EVENT)                                                     \
     X(OPEN_NEED, PG_COUNTED("UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8\
-        ") AS t(uid,id) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.open1=t.id", "$3"))                                \
+        ") AS t(uid,id) WHERE h.uid=ANY(ARRAY[t.uid]) AND " PG_OPEN1("h") "=t.id", "$3"))                                \
     X(OPEN_DROP, "UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8           \
-        ") AS t(uid,id) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.open1=t.id")                                       \
+        ") AS t(uid,id) WHERE h.uid=ANY(ARRAY[t.uid]) AND " PG_OPEN1("h") "=t.id")                                       \
     /* Instances. */                                                                               \
     X(REMOVE, "WITH x AS (DELETE FROM @.head h USING unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4         \
         ") AS t(uid,x,bs) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.execution=t.x AND h.last_seq=t.bs"               \
@@ -123,13 +125,13 @@
         "updated_ms=t.up,open1=t.o2,busy=t.o2<>0 FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4        \
         ",$4" PG_4 ",$5" PG_4 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9" PG_8                          \
         ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.execution=t.x"                 \
-        " AND h.last_seq=t.bs AND h.open1=t.o1 AND h.flags&1=0", "$10"))                           \
+        " AND h.last_seq=t.bs AND " PG_OPEN1("h") "=t.o1 AND h.flags&1=0", "$10"))                           \
     X(HEAD_ALL, "WITH x AS (UPDATE @.head h SET execution=t.nx,last_seq=t.ls,last_rid=t.lr,"       \
         "updated_ms=t.up,open1=t.o2,busy=t.o2<>0,state=t.st,"                                      \
         "flags=t.fl+CASE WHEN h.state IN (" PG_ODD_STATES ") THEN 2 ELSE 0 END FROM unnest($1" PG_8\
         ",$2" PG_4 ",$3" PG_4 ",$4" PG_4 ",$5" PG_4 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9" PG_8    \
         ",$10" PG_2 ",$11" PG_2 ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2,st,fl) WHERE h.uid=ANY(ARRAY[t.uid])"       \
-        " AND h.execution=t.x AND h.last_seq=t.bs AND h.open1=t.o1"                                \
+        " AND h.execution=t.x AND h.last_seq=t.bs AND " PG_OPEN1("h") "=t.o1"                                \
         " RETURNING h.uid,h.state,h.flags),d AS (DELETE FROM @.odd o USING x WHERE x.flags>1"      \
         " AND o.state=ANY(ARRAY[" PG_ODD_STATES "]::smallint[]) AND o.uid=ANY(ARRAY[x.uid])"                   \
         " AND o.state<>x.state) SELECT 1/(count(*)=$12::bigint)::int FROM x")                      \
@@ -218,9 +220,9 @@
     X(ATTRIBUTE_PUT, "INSERT INTO @.attribute(name,value,uid) SELECT * FROM unnest($1" PG_T        \
         ",$2" PG_T ",$3" PG_8 ") ON CONFLICT DO NOTHING")                                          \
     /* A plain step alone: the same without arrays, half the work for the server. */               \
-    X(LONE_HEAD, PG_COUNTED("UPDATE @.head SET last_seq=$4::bigint,last_rid=$5::bigint,"           \
+    X(LONE_HEAD, PG_COUNTED("UPDATE @.head h SET last_seq=$4::bigint,last_rid=$5::bigint,"           \
         "updated_ms=$6::bigint,open1=$8::bigint,busy=$8::bigint<>0 WHERE uid=$1::bigint"           \
-        " AND execution=$2::bigint AND last_seq=$3::bigint AND open1=$7::bigint AND flags&1=0",    \
+        " AND execution=$2::bigint AND last_seq=$3::bigint AND " PG_OPEN1("h") "=$7::bigint AND flags&1=0",    \
         "1"))                                                                                      \
     X(LONE_EVENT, "INSERT INTO @.history(" PG_EVENT_STORED ") VALUES($1::bigint,$2::bigint,"      \
         "$3::bigint,$4::bigint,$5::bigint,$6::bigint,$7::bigint,$8::bigint,$9::bigint,$10::bigint,"\

@@ -53,13 +53,13 @@
         " (SELECT f.id,f.lock_epoch,t.o FROM " PG_IDS " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]))"         \
         PG_UNTRIED_JOIN " UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"                        \
         " (SELECT t.id," PG_EPOCH_OF("t.id") " AS lock_epoch,t.o FROM " PG_IDS ")" PG_UNTRIED_JOIN \
-        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND g.open1=l.id ORDER BY o")                               \
+        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND " PG_OPEN1("g") "=l.id ORDER BY o")                               \
     /* Where work is: its name, when it is free, and whether a page can find it. */                \
     X(WORK_PLACES, "SELECT w.id,w.name," PG_FREE_MS ",NOT w.held FROM " PG_IDS                     \
         " JOIN @.work w ON w.id=ANY(ARRAY[t.id]) UNION ALL SELECT f.id,f.name,0,f.lock_epoch<=0 FROM " PG_IDS  \
         " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]) UNION ALL SELECT t.id," PG_PART("h", "t.id", "name")    \
         ",0,false FROM " PG_IDS " JOIN @.history h ON " PG_ROW_OF("h", "t.id")                     \
-        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND g.open1=t.id")                                          \
+        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND " PG_OPEN1("g") "=t.id")                                          \
     X(WORK_NAMES, "WITH RECURSIVE " PG_NAMES_OF("f", "@.work_fresh", "lock_epoch<=0") ","          \
         PG_NAMES_OF("w", "@.work", "NOT held") " SELECT name FROM f WHERE name IS NOT NULL"        \
         " UNION SELECT name FROM w WHERE name IS NOT NULL")                                        \

@@ -8,6 +8,10 @@
  * all.  The update of a head compares open1 with what we believe, so a wrong belief refuses a
  * round and never loses work.
  *
+ * Nearly always that work is the last event.  Then open1 is -1 and a step does not change it, so
+ * that the server logs eight bytes less; statements read it by PG_OPEN1.  Tables of schema 4 have
+ * the number there, too, and are right as they are.
+ *
  * A second such activity of an instance, and work that another process may run, is a row of
  * work_fresh; work that was tried, delayed or leased is a row of `work`.
  *
@@ -57,6 +61,11 @@ void open_work_reset(struct open_work *o)
 uint64_t open_work_of(const struct open_work *o, uint64_t uid)
 {
     return as_number(map_get(&o->by_uid, uid));
+}
+
+int64_t open_work_stored(uint64_t id, uint64_t last_rid)
+{
+    return id && id == last_rid ? -1 : (int64_t)id;
 }
 
 uint64_t open_work_uid(const struct open_work *o, uint64_t id)

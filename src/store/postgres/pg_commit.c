@@ -196,7 +196,7 @@ static void lone_head(struct pg_params *p, const pawl_round *r, struct open_plan
     params_id(p, r->row->last_rid);
     params_i64(p, r->row->updated_ms);
     params_id(p, plan.was);
-    params_id(p, plan.now);
+    params_i64(p, open_work_stored(plan.now, r->row->last_rid));
 }
 
 static void lone_event(struct pg_params *p, const pawl_round *r)

@@ -144,6 +144,10 @@
     "ALTER TABLE @.instance ADD COLUMN attributes bytea NOT NULL DEFAULT '';\n"                    \
     "CREATE TABLE @.attribute(name text COLLATE \"C\",value text COLLATE \"C\",uid bigint,"        \
     "PRIMARY KEY(name,value,uid)) WITH (" PG_BUSY_TABLE ");\n"
+/* From here on open1 may be -1 (open_work.c); an older pawl must not open these tables. */
+#define PG_STEP_5                                                                                  \
+    "COMMENT ON COLUMN @.head.open1 IS 'rid of its one untried activity that the engine has; '\n"  \
+    "'-1: it is last_rid; 0: none';\n"
 /* clang-format on */
 
 #endif

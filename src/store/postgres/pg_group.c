@@ -202,7 +202,7 @@ static void put_new(struct pg_group *g, const pawl_round *r, struct open_plan pl
     put_count(h, w->last_seq);
     put_id(h, w->last_rid);
     put_i64(h, w->updated_ms);
-    put_id(h, plan.now);
+    put_i64(h, open_work_stored(plan.now, w->last_rid));
     put_i64(h, w->state);
     put_i64(h, event_has_output(r));
     put_odd(g, r);
@@ -222,7 +222,7 @@ static void put_head(struct pg_group *g, const pawl_round *r, struct open_plan p
     put_id(h, r->row->last_rid);
     put_i64(h, r->row->updated_ms);
     put_id(h, plan.was);
-    put_id(h, plan.now);
+    put_i64(h, open_work_stored(plan.now, r->row->last_rid));
     if (all) {
         put_i64(h, r->row->state);
         put_i64(h, event_has_output(r));

@@ -28,6 +28,7 @@ static const char *const step_1[] = {PG_STEP_1};
 static const char *const step_2[] = {PG_STEP_2};
 static const char *const step_3[] = {PG_STEP_3};
 static const char *const step_4[] = {PG_STEP_4};
+static const char *const step_5[] = {PG_STEP_5};
 static const struct {
     const char *const *texts;
     size_t count;
@@ -36,6 +37,7 @@ static const struct {
     {step_2, COUNT_OF(step_2)},
     {step_3, COUNT_OF(step_3)},
     {step_4, COUNT_OF(step_4)},
+    {step_5, COUNT_OF(step_5)},
 };
 
 #define PG_NOW_MS "(extract(epoch FROM clock_timestamp())*1000)::bigint"

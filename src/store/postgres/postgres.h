@@ -159,7 +159,7 @@ PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *p
                                      pawl_error *reterr);
 /* The same as text, for a DBA; from which number on is 0 for a new schema. */
 pawl_str pg_migration_text(const struct pg_place *place, int from, pawl_mem *mem);
-#define PG_SCHEMA_NO 4
+#define PG_SCHEMA_NO 5
 
 /* A connection for the calling thread: the writer when it is the engine's. */
 PAWL_MUST_USE pawl_status pg_pool_take(struct pg_store *s, struct pg_link **ret,
@@ -240,6 +240,8 @@ void open_work_init(struct open_work *o);
 void open_work_deinit(struct open_work *o);
 void open_work_reset(struct open_work *o);
 uint64_t open_work_of(const struct open_work *o, uint64_t uid); /* id; 0: none */
+/* The value of head.open1 for work `id` (0: none) of an instance whose last event is last_rid. */
+int64_t open_work_stored(uint64_t id, uint64_t last_rid);
 uint64_t open_work_uid(const struct open_work *o, uint64_t id); /* 0: not there */
 /* id 0: none any more.  False: out of memory. */
 PAWL_MUST_USE bool open_work_set(struct open_work *o, uint64_t uid, uint64_t id);
