@@ -154,3 +154,12 @@ bool utf8_valid(pawl_str text)
     }
     return true;
 }
+
+void utf8_cut(char *text)
+{
+    size_t n = strlen(text);
+
+    while (n > 0 && !utf8_valid((pawl_str){text, n}))
+        n--;
+    text[n] = '\0';
+}

@@ -21,6 +21,9 @@ unsigned utf8_columns(uint32_t rune);
 /* Write a character; returns how many bytes (1..4).  `rune` must be one. */
 size_t utf8_encode(char to[4], uint32_t rune);
 
+/* Cut a text behind its last whole character: a buffer may have ended in the middle of one. */
+void utf8_cut(char *text);
+
 #define UTF8_REPLACEMENT UINT32_C(0xfffd) /* stands for what could not be read */
 
 #endif

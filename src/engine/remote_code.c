@@ -13,6 +13,7 @@
 #include "engine/remote_code.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "engine/engine_private.h"
 #include "pawl/json.h"
 
@@ -197,8 +198,8 @@ static struct decision decision_of(const pawl_decision *p, int kind)
                          .deadline_ms = p->deadline_ms,
                          .api = "the worker"};
 
-    if (p->refused.len)
-        (void)snprintf(d.refusal, sizeof(d.refusal), "%.*s", PAWL_FMT(p->refused));
+    (void)snprintf(d.refusal, sizeof(d.refusal), "%.*s", PAWL_FMT(p->refused));
+    utf8_cut(d.refusal);
     return d;
 }
 
@@ -294,6 +295,7 @@ static void play_cancel(execution *x, const pawl_decision *p)
 
     (void)snprintf(reason, sizeof(reason), "%.*s",
                    PAWL_FMT(p->reason.len ? p->reason : pawl_s("cancelled by the orchestration")));
+    utf8_cut(reason);
     if (t && t->state == TASK_OPEN && !kind_is_sent(t->kind))
         decide_cancel(x, t, reason, "the worker", NULL);
     else if (t && t->state == TASK_DONE && t->channel && (!t->update || t->update->owed))
@@ -379,6 +381,7 @@ void remote_end_refusal(const execution *x, char *refusal, size_t n)
 
     if (p && p->deed == PAWL_DEED_FINISH && p->refused.len)
         (void)snprintf(refusal, n, "%.*s", PAWL_FMT(p->refused));
+    utf8_cut(refusal);
 }
 
 static void play_end(execution *x, const pawl_decision *p)

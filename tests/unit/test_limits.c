@@ -2,6 +2,7 @@
 /* tests/unit/test_limits.c -- ids and names, both sides of every limit. */
 #include "../harness.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,20 @@ static pawl_str repeat(char c, size_t n)
     ck_assert_uint_le(n, sizeof bytes);
     memset(bytes, c, n);
     return (pawl_str){bytes, n};
+}
+
+TEST(a_text_is_cut_behind_its_last_whole_character)
+{
+    char whole[] = "a\xc3\xa9", half[] = "a\xc3\xa9\xc3", three[] = "x\xf0\x9f\x90", none[] = "";
+
+    utf8_cut(whole);
+    utf8_cut(half);
+    utf8_cut(three);
+    utf8_cut(none);
+    ck_assert_str_eq(whole, "a\xc3\xa9");
+    ck_assert_str_eq(half, "a\xc3\xa9");
+    ck_assert_str_eq(three, "x");
+    ck_assert_str_eq(none, "");
 }
 
 TEST(instance_ids_are_short_printable_utf8)

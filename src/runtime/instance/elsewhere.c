@@ -74,6 +74,17 @@ static bool is_completion(int kind)
            kind == PAWL_MSG_CHILD_FAILED;
 }
 
+/* May it be a turn together with others?  Not what is delivered alone (turn.c): the answer would
+ * be put off for ever. */
+static bool may_share(const pawl_runtime *rt, const struct remote_run *run, const struct letter *l)
+{
+    uint32_t count;
+    const struct letter *first = run_letters(run, &count);
+
+    return is_completion(l->mail.kind) && l->stored && !l->tries && !(first && first->tries) &&
+           !rt->opts.hostile;
+}
+
 static struct hand_out place_of(pawl_runtime *rt, const struct resident *r)
 {
     int64_t now_ms = r->x ? execution_now(r->x) : 0;
@@ -96,7 +107,7 @@ struct delivered elsewhere_deliver(pawl_runtime *rt, struct resident *r, struct 
     struct remote_run *run = run_find(rt, r->row.uid);
     struct remote_look look = execution_look(r->x, &l->mail, &rt->group_mem);
     if (run_is_out(run)) {
-        bool more = look.fate == FATE_APPLIED && is_completion(l->mail.kind) && l->stored &&
+        bool more = look.fate == FATE_APPLIED && may_share(rt, run, l) &&
                     hand_out_more(rt, run, &look.event, l);
         return more ? verdict_done() : wait_as_row(rt, r, l, r->code);
     }

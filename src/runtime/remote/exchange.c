@@ -61,10 +61,14 @@ static void answer(pawl_runtime *rt, struct exchange *ex)
     end(ex, &reply);
 }
 
+bool exchange_is_full(const struct exchange *ex)
+{
+    return ex->turn_count && ex->turn_bytes >= TURN_BYTES;
+}
+
 pawl_turn *exchange_add_turn(struct exchange *ex)
 {
-    if (ex->turn_count >= ex->request.max || ex->request.leaving ||
-        (ex->turn_count && ex->turn_bytes >= TURN_BYTES))
+    if (ex->turn_count >= ex->request.max || ex->request.leaving || exchange_is_full(ex))
         return NULL;
     if (!ex->turns)
         ex->turns = arena_array(&ex->mem, pawl_turn, ex->request.max);

@@ -64,6 +64,8 @@ void exchange_refuse(struct exchange *ex, pawl_status status, const char *format
     PAWL_PRINTF(3, 4);
 /* Closing: all that wait. */
 void exchange_stop(pawl_runtime *rt);
+/* Has its answer as many bytes as one may have? */
+bool exchange_is_full(const struct exchange *ex);
 /* Room for one more turn; NULL: it wants none. */
 pawl_turn *exchange_add_turn(struct exchange *ex);
 

@@ -171,7 +171,7 @@ bool hand_out_more(pawl_runtime *rt, struct remote_run *run, const pawl_event *m
     struct exchange *ex = NULL;
     pawl_turn *t = run->unsent ? turn_of(rt, run, &ex) : NULL;
 
-    if (!t || !run_add(run, l))
+    if (!t || exchange_is_full(ex) || !run_add(run, l))
         return false;
     put_message(ex, t, message, run->at_ms);
     return true;

@@ -147,7 +147,7 @@ void run_wait(pawl_runtime *rt, uint64_t uid, const struct code_entry *code)
 
 static bool has_room(const struct exchange *ex)
 {
-    return !ex->request.leaving && ex->turn_count < ex->request.max;
+    return !ex->request.leaving && ex->turn_count < ex->request.max && !exchange_is_full(ex);
 }
 
 static bool may_have(const struct exchange *ex, const struct remote_code *code)
@@ -252,9 +252,14 @@ struct remote_run *run_give(pawl_runtime *rt, struct exchange *ex, uint64_t uid,
     return run;
 }
 
+void run_set_alone(struct remote_run *run)
+{
+    run->alone = true;
+}
+
 bool run_add(struct remote_run *run, struct letter *l)
 {
-    if (!run->unsent || run->letter_count >= RUN_BATCH_MAX)
+    if (!run->unsent || run->letter_count >= RUN_BATCH_MAX || (run->alone && run->letter_count))
         return false;
     l->next = NULL;
     *run->letters_end = l;
@@ -454,6 +459,7 @@ void run_knows(pawl_runtime *rt, struct exchange *ex, uint64_t uid, const struct
     struct remote_run *run = make(rt, uid, code);
 
     run->losses = 0;
+    run->alone = false;
     if (run->state == RUN_READY && run->in_session && run->session != ex->session)
         return;
     if (ex->session->known >= KNOWN_MAX && run->session != ex->session)
@@ -476,7 +482,7 @@ void run_unknown(pawl_runtime *rt, uint64_t uid)
     } else {
         leave_session(run);
     }
-    if (run->state == RUN_IDLE && !run->rows)
+    if (run->state == RUN_IDLE && !run->rows && !run->alone)
         forget(rt, run);
 }
 

@@ -35,6 +35,8 @@ void run_wait(pawl_runtime *rt, uint64_t uid, const struct code_entry *code);
 struct remote_run *run_give(pawl_runtime *rt, struct exchange *ex, uint64_t uid,
                             const struct code_entry *code, const struct turn_token *place,
                             struct letter *l);
+/* Its turns have one message each, until an answer stands. */
+void run_set_alone(struct remote_run *run);
 /* One more letter for the turn that is still being put together.  False: not in this one. */
 bool run_add(struct remote_run *run, struct letter *l);
 /* What the session that has it knows of this execution. */

@@ -28,6 +28,8 @@
 #include "engine/remote_code.h"
 #include "runtime/core/runtime.h"
 
+#include <stdatomic.h>
+
 struct exchange;
 struct remote_run;
 
@@ -82,6 +84,7 @@ struct remote_run {
     struct heap_node until; /* mono: its lease */
     bool unsent;            /* the turn is still being put together */
     uint32_t losses;        /* workers lost in this turn */
+    bool alone; /* an answer to several messages failed: one at a time, until one stands */
 };
 
 /* The answer that is being applied. */
@@ -95,7 +98,8 @@ struct playing {
 };
 
 struct remotes {
-    uint64_t key[2]; /* of the tokens of this process */
+    uint64_t key[2];      /* of the tokens of this process; drawn with its first session */
+    _Atomic bool has_key; /* readers of histories look at tokens, too (turn_token.h) */
     char boot[17];
     uint64_t serials;
     struct map sessions; /* by id */

@@ -69,6 +69,7 @@ static void draw_keys(pawl_runtime *rt)
     rt->env.random(rt->env.user, rt->hands.remotes->key, sizeof(rt->hands.remotes->key));
     rt->env.random(rt->env.user, &boot, sizeof(boot));
     hex_write_u64(rt->hands.remotes->boot, boot);
+    atomic_store_explicit(&rt->hands.remotes->has_key, true, memory_order_release);
 }
 
 static struct worker_session *make(pawl_runtime *rt, pawl_str id)

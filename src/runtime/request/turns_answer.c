@@ -14,6 +14,7 @@
  */
 #include "runtime/request/turns_answer.h"
 
+#include "base/utf8.h"
 #include "engine/remote_code.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
@@ -44,8 +45,9 @@ struct answering {
     struct remote_run *run; /* NULL: an idle token */
     struct resident *r;
     const struct code_entry *code;
-    size_t step;            /* the next one */
-    struct letter *results; /* letters of inline steps, made here */
+    size_t step;             /* the next one */
+    struct letter **results; /* letters of inline steps, made here; the stage's when it stands */
+    size_t result_count;
     bool blocked, troubled; /* the instance is blocked now; memory or the store failed */
 };
 
@@ -58,6 +60,7 @@ static void refuse(struct answering *at, const char *code, const char *format, .
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    utf8_cut(text);
     at->ret->status = PAWL_TURN_REFUSED;
     at->ret->code = pawl_s(code);
     at->ret->message = arena_dup(&at->ex->mem, pawl_s(text));
@@ -146,6 +149,14 @@ static bool is_skipped(struct answering *at, const struct letter *l, uint32_t in
     return look.fate == FATE_IGNORED;
 }
 
+/* Has an earlier step of this answer ended the instance, or begun an execution of C code? */
+static bool has_left(const struct answering *at)
+{
+    const struct stage *s = at->r->stage;
+
+    return s && (s->ended || s->row.execution != at->token.execution);
+}
+
 /* The messages that were handed out, in order; those behind the last step stay. */
 static bool play_messages(struct answering *at, struct letter **all, uint32_t count,
                           uint32_t *rettaken, pawl_str start_attrs, int64_t at_ms)
@@ -165,7 +176,7 @@ static bool play_messages(struct answering *at, struct letter **all, uint32_t co
         }
         if (!skipped && !is_its) /* a prefix was answered */
             break;
-        if (at->r->stage && at->r->stage->ended) {
+        if (has_left(at)) {
             if (is_its)
                 refuse(at, "step", "a step after the end");
             return !is_its; /* the rest is late */
@@ -208,8 +219,7 @@ static bool play_results(struct answering *at)
             refuse(at, "step", "step for message %u, which was not given", step->message);
             return false;
         }
-        if (at->r->stage && (at->r->stage->ended || execution_end(at->r->x).kind ||
-                             at->r->stage->row.execution != at->token.execution)) {
+        if (has_left(at) || (at->r->stage && execution_end(at->r->x).kind)) {
             refuse(at, "step", "a step after the end");
             return false;
         }
@@ -221,11 +231,9 @@ static bool play_results(struct answering *at)
         struct letter *l = result_letter(at, step);
         if (!l)
             return false;
-        l->next = at->results;
-        at->results = l; /* until the stage has it */
+        at->results[at->result_count++] = l;
         if (!deliver(at, l, step, step->at_ms, (pawl_str){0}))
             return false;
-        at->results = NULL;
     }
     return true;
 }
@@ -306,11 +314,6 @@ static void gave_up(struct answering *at, struct letter **all, uint32_t count, u
     pawl_runtime *rt = at->rt;
     struct letter *list;
 
-    if (at->results) { /* not in the stage, or it is undone: the lease stands */
-        struct letter *l = at->results;
-        l->next = NULL;
-        letter_drop(rt, l, PAWL_OK, "");
-    }
     if (at->blocked) { /* the letter that did it is a row, and so are those behind it */
         chain(all, taken, count, &list);
         if (at->run)
@@ -320,10 +323,14 @@ static void gave_up(struct answering *at, struct letter **all, uint32_t count, u
         return;
     }
     undo(at);
+    for (size_t i = 0; i < at->result_count; i++) /* no stage has them: their leases stand */
+        letter_drop(rt, at->results[i], PAWL_OK, "");
     chain(all, 0, count, &list);
     if (!at->run)
         return;
-    if (!is_refused(at)) { /* trouble: given again */
+    if (!is_refused(at)) { /* trouble: given again, one by one */
+        if (count > 1)
+            run_set_alone(at->run);
         run_put_letters(at->run, list);
         run_come_back(rt, at->run);
         run_unknown(rt, at->token.uid);
@@ -365,6 +372,7 @@ static void take_steps(struct answering *at)
     struct engine_finding finding;
     pawl_str attrs = at->run ? run_start_attrs(at->run) : (pawl_str){0};
 
+    at->results = arena_array(&rt->group_mem, struct letter *, at->a->step_count + 1);
     at->ret->status = 0;
     if (at->r->row.last_seq && load_execution(rt, at->r, &finding) != READY_OK) {
         at->ret->status = PAWL_TURN_LOST;
@@ -416,6 +424,9 @@ static struct engine_finding finding_of(const struct answering *at)
                    at->ex->session->worker, ")");
     (void)snprintf(f.recorded, sizeof(f.recorded), "%.*s", PAWL_FMT(a->recorded));
     (void)snprintf(f.attempted, sizeof(f.attempted), "%.*s", PAWL_FMT(a->attempted));
+    utf8_cut(f.text);
+    utf8_cut(f.recorded);
+    utf8_cut(f.attempted);
     return f;
 }
 
