@@ -11,6 +11,7 @@
 #include "base/attributes.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "runtime/api/plain_call.h"
 #include "runtime/api/waiter.h"
 #include "runtime/core/built_in.h"
 #include "runtime/core/gate.h"
@@ -331,15 +332,6 @@ pawl_status pawl_client_call(pawl_client *c, const pawl_request *request, pawl_r
     return w.reply->status;
 }
 
-static pawl_status call_plain(pawl_client *c, const pawl_request *request, pawl_error *reterr)
-{
-    pawl_reply reply;
-    pawl_status rc = pawl_client_call(c, request, &reply);
-    if (rc != PAWL_OK && reterr)
-        *reterr = reply.error;
-    return rc;
-}
-
 pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                               const pawl_start_opts *opts, pawl_reply *ret)
 {
@@ -365,7 +357,7 @@ pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *
     pawl_raise_opts o;
     if (!OPTIONS_TAKE(&o, opts, "pawl_raise_opts", reterr))
         return PAWL_MISUSE;
-    return call_plain(c,
+    return plain_call(c,
                       PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = instance, .name = event,
                                    .data = data, .idempotency_key = o.idempotency_key,
                                    .await_start = o.await_start),
@@ -375,40 +367,40 @@ pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *
 pawl_status pawl_client_cancel(pawl_client *c, const char *instance, const char *reason,
                                pawl_error *reterr)
 {
-    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_CANCEL, .instance = instance, .reason = reason),
+    return plain_call(c, PAWL_REQUEST(.op = PAWL_OP_CANCEL, .instance = instance, .reason = reason),
                       reterr);
 }
 
 pawl_status pawl_client_terminate(pawl_client *c, const char *instance, const char *reason,
                                   pawl_error *reterr)
 {
-    return call_plain(
+    return plain_call(
         c, PAWL_REQUEST(.op = PAWL_OP_TERMINATE, .instance = instance, .reason = reason), reterr);
 }
 
 pawl_status pawl_client_suspend(pawl_client *c, const char *instance, const char *reason,
                                 pawl_error *reterr)
 {
-    return call_plain(
+    return plain_call(
         c, PAWL_REQUEST(.op = PAWL_OP_SUSPEND, .instance = instance, .reason = reason), reterr);
 }
 
 pawl_status pawl_client_resume(pawl_client *c, const char *instance, const char *reason,
                                pawl_error *reterr)
 {
-    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_RESUME, .instance = instance, .reason = reason),
+    return plain_call(c, PAWL_REQUEST(.op = PAWL_OP_RESUME, .instance = instance, .reason = reason),
                       reterr);
 }
 
 pawl_status pawl_client_retry(pawl_client *c, const char *instance, pawl_error *reterr)
 {
-    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = instance), reterr);
+    return plain_call(c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = instance), reterr);
 }
 
 pawl_status pawl_client_set_attributes(pawl_client *c, const char *instance, pawl_str object,
                                        pawl_error *reterr)
 {
-    return call_plain(
+    return plain_call(
         c, PAWL_REQUEST(.op = PAWL_OP_SET_ATTRIBUTES, .instance = instance, .data = object),
         reterr);
 }
@@ -428,7 +420,7 @@ pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit,
 pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
                                  pawl_error *reterr)
 {
-    return call_plain(c,
+    return plain_call(c,
                       PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = token, .data = result.value,
                                    .failed = !result.ok),
                       reterr);
@@ -436,5 +428,5 @@ pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result 
 
 pawl_status pawl_client_heartbeat(pawl_client *c, const char *token, pawl_error *reterr)
 {
-    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token), reterr);
+    return plain_call(c, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token), reterr);
 }

@@ -2,31 +2,19 @@
 /*
  * runtime/api/limit_client.c -- pawl/limit.h, from any thread.
  *
- * The calls that write are requests (client.c); those that read are snapshots of the store, with
- * the use that the engine's memory has (work/limit_view.h).
+ * The calls that write are requests (client.c).  Those that read take the rule from a snapshot of
+ * the store, and how much is in use from the engine's memory (work/limit_view.h).
  */
-#include "base/limits.h"
 #include "base/misuse.h"
 #include "pawl/client.h"
 #include "pawl/limit.h"
+#include "runtime/api/object_client.h"
+#include "runtime/api/plain_call.h"
 #include "runtime/core/gate.h"
 #include "runtime/work/limit_call.h"
 #include "runtime/work/limit_view.h"
-#include "store/store.h"
-#include "store/store_object.h"
-
-#define LIST_DEFAULT 100
 
 /* ---- Writing ------------------------------------------------------------------------------ */
-
-static pawl_status call(pawl_client *c, const pawl_request *request, pawl_error *reterr)
-{
-    pawl_reply reply;
-    pawl_status rc = pawl_client_call(c, request, &reply);
-    if (rc != PAWL_OK && reterr)
-        *reterr = reply.error;
-    return rc;
-}
 
 pawl_status pawl_limit_to_json(const pawl_limit *limit, pawl_mem *mem, pawl_str *ret,
                                pawl_error *reterr)
@@ -44,26 +32,21 @@ pawl_status pawl_limit_to_json(const pawl_limit *limit, pawl_mem *mem, pawl_str 
     return PAWL_OK;
 }
 
+static pawl_status to_json(const void *limit, pawl_mem *mem, pawl_str *ret, pawl_error *reterr)
+{
+    return pawl_limit_to_json(limit, mem, ret, reterr);
+}
+
 pawl_status pawl_limit_put(pawl_client *c, const pawl_limit *limit, uint64_t if_revision,
                            pawl_error *reterr)
 {
-    pawl_mem *mem = pawl_mem_new();
-    pawl_str json;
-    if (!mem)
-        return gate_no_memory(reterr);
-    pawl_status rc = pawl_limit_to_json(limit, mem, &json, reterr);
-    if (rc == PAWL_OK)
-        rc = call(c,
-                  PAWL_REQUEST(.op = PAWL_OP_LIMIT_PUT, .name = limit->name, .data = json,
-                               .if_revision = if_revision),
-                  reterr);
-    pawl_mem_free(mem);
-    return rc;
+    return object_put(c, PAWL_OP_LIMIT_PUT, limit ? limit->name : NULL, to_json, limit, if_revision,
+                      reterr);
 }
 
 pawl_status pawl_limit_remove(pawl_client *c, const char *name, pawl_error *reterr)
 {
-    return call(c, PAWL_REQUEST(.op = PAWL_OP_LIMIT_REMOVE, .name = name), reterr);
+    return plain_call(c, PAWL_REQUEST(.op = PAWL_OP_LIMIT_REMOVE, .name = name), reterr);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -96,9 +79,7 @@ pawl_status pawl_limit_get(pawl_client *c, const char *name, pawl_mem *mem, pawl
     if (!may_read(c, err) || !IS_THERE(mem && ret, "memory and room for the answer", err) ||
         !limit_check_name(name, err))
         return err->status;
-    pawl_status rc = store_read_object(c->rt->store, PAWL_OBJECT_LIMIT, pawl_s(name), mem, &o, err);
-    if (rc == PAWL_NOT_FOUND)
-        error_set(err, rc, "there is no limit '%s'", name);
+    pawl_status rc = object_read(c, PAWL_OBJECT_LIMIT, "limit", name, mem, &o, err);
     if (rc != PAWL_OK)
         return rc;
     pawl_json *w = pawl_json_new(mem);
@@ -114,13 +95,7 @@ pawl_status pawl_limit_list(pawl_client *c, const char *prefix, const char *afte
     pawl_object_list list;
     if (!may_read(c, err) || !IS_THERE(mem && ret, "memory and room for the answer", err))
         return err->status;
-    if (limit > STORE_OBJECTS_PAGE) {
-        error_set(err, PAWL_INVALID, "limit is %u; give 1 to %d", limit, STORE_OBJECTS_PAGE);
-        return PAWL_INVALID;
-    }
-    pawl_status rc =
-        store_list_objects(c->rt->store, PAWL_OBJECT_LIMIT, pawl_s(prefix), pawl_s(after),
-                           limit ? limit : LIST_DEFAULT, mem, &list, err);
+    pawl_status rc = object_list(c, PAWL_OBJECT_LIMIT, prefix, after, limit, mem, &list, err);
     if (rc != PAWL_OK)
         return rc;
     pawl_json *w = pawl_json_new(mem);

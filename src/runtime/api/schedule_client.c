@@ -8,67 +8,54 @@
 #include "base/misuse.h"
 #include "pawl/client.h"
 #include "pawl/schedule.h"
+#include "runtime/api/object_client.h"
+#include "runtime/api/plain_call.h"
 #include "runtime/core/gate.h"
 #include "runtime/schedule/schedule_mail.h"
 #include "schedule/schedule_json.h"
 #include "schedule/schedule_state.h"
 #include "store/store.h"
-#include "store/store_object.h"
 
-#define LIST_DEFAULT 100
-#define DAMAGED      "what is stored cannot be read; remove it and make it again"
+#define DAMAGED "what is stored cannot be read; remove it and make it again"
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
-static pawl_status call(pawl_client *c, const pawl_request *request, pawl_error *reterr)
+static pawl_status to_json(const void *schedule, pawl_mem *mem, pawl_str *ret, pawl_error *reterr)
 {
-    pawl_reply reply;
-    pawl_status rc = pawl_client_call(c, request, &reply);
-    if (rc != PAWL_OK && reterr)
-        *reterr = reply.error;
-    return rc;
+    return pawl_schedule_to_json(schedule, mem, ret, reterr);
 }
 
 pawl_status pawl_schedule_put(pawl_client *c, const pawl_schedule *schedule, uint64_t if_revision,
                               pawl_error *reterr)
 {
-    pawl_mem *mem = pawl_mem_new();
-    pawl_str json;
-    if (!mem)
-        return gate_no_memory(reterr);
-    pawl_status rc = pawl_schedule_to_json(schedule, mem, &json, reterr);
-    if (rc == PAWL_OK)
-        rc = call(c,
-                  PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_PUT, .name = schedule->name, .data = json,
-                               .if_revision = if_revision),
-                  reterr);
-    pawl_mem_free(mem);
-    return rc;
+    return object_put(c, PAWL_OP_SCHEDULE_PUT, schedule ? schedule->name : NULL, to_json, schedule,
+                      if_revision, reterr);
 }
 
 pawl_status pawl_schedule_remove(pawl_client *c, const char *name, pawl_error *reterr)
 {
-    return call(c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_REMOVE, .name = name), reterr);
+    return plain_call(c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_REMOVE, .name = name), reterr);
 }
 
 pawl_status pawl_schedule_pause(pawl_client *c, const char *name, const char *reason,
                                 pawl_error *reterr)
 {
-    return call(c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_PAUSE, .name = name, .data = pawl_s(reason)),
-                reterr);
+    return plain_call(
+        c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_PAUSE, .name = name, .data = pawl_s(reason)),
+        reterr);
 }
 
 pawl_status pawl_schedule_resume(pawl_client *c, const char *name, pawl_error *reterr)
 {
-    return call(c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_RESUME, .name = name), reterr);
+    return plain_call(c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_RESUME, .name = name), reterr);
 }
 
 pawl_status pawl_schedule_trigger(pawl_client *c, const char *name, const char *key,
                                   pawl_error *reterr)
 {
-    return call(c,
-                PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_TRIGGER, .name = name, .idempotency_key = key),
-                reterr);
+    return plain_call(
+        c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_TRIGGER, .name = name, .idempotency_key = key),
+        reterr);
 }
 
 pawl_status pawl_schedule_backfill(pawl_client *c, const char *name, int64_t from_ms, int64_t to_ms,
@@ -84,8 +71,8 @@ pawl_status pawl_schedule_backfill(pawl_client *c, const char *name, int64_t fro
             pawl_mem_printf(mem, "{\"from_ms\":%lld,\"to_ms\":%lld,\"allow\":%s%s%.*s}",
                             (long long)from_ms, (long long)to_ms, allow ? "true" : "false",
                             spec.len ? ",\"spec\":" : "", PAWL_FMT(spec));
-        rc = call(c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_BACKFILL, .name = name, .data = args),
-                  reterr);
+        rc = plain_call(
+            c, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_BACKFILL, .name = name, .data = args), reterr);
     }
     pawl_mem_free(mem);
     return rc;
@@ -125,10 +112,7 @@ pawl_status pawl_schedule_get(pawl_client *c, const char *name, pawl_mem *mem, p
     if (!may_read(c, err) || !IS_THERE(mem && ret, "memory and room for the answer", err) ||
         !check_queue_name("schedule name", pawl_s(name), err))
         return err->status;
-    pawl_status rc =
-        store_read_object(c->rt->store, PAWL_OBJECT_SCHEDULE, pawl_s(name), mem, &o, err);
-    if (rc == PAWL_NOT_FOUND)
-        error_set(err, rc, "there is no schedule '%s'", name);
+    pawl_status rc = object_read(c, PAWL_OBJECT_SCHEDULE, "schedule", name, mem, &o, err);
     return rc == PAWL_OK ? show(&o, mem, ret, err) : rc;
 }
 
@@ -139,13 +123,7 @@ pawl_status pawl_schedule_list(pawl_client *c, const char *prefix, const char *a
     pawl_object_list list;
     if (!may_read(c, err) || !IS_THERE(mem && ret, "memory and room for the answer", err))
         return err->status;
-    if (limit > STORE_OBJECTS_PAGE) {
-        error_set(err, PAWL_INVALID, "limit is %u; give 1 to %d", limit, STORE_OBJECTS_PAGE);
-        return PAWL_INVALID;
-    }
-    pawl_status rc =
-        store_list_objects(c->rt->store, PAWL_OBJECT_SCHEDULE, pawl_s(prefix), pawl_s(after),
-                           limit ? limit : LIST_DEFAULT, mem, &list, err);
+    pawl_status rc = object_list(c, PAWL_OBJECT_SCHEDULE, prefix, after, limit, mem, &list, err);
     pawl_json *w = pawl_json_new(mem);
     pawl_json_array(w);
     for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
