@@ -2,7 +2,7 @@
 /*
  * cli/deed.h -- verbs that have verbs, such as `pawl queue push`: deed_table.c (finds the row),
  * verb_queue.c (the table of `pawl queue` and its calls), deed_push.c (items in), deed_out.c
- * (answers out), verb_schedule.c.
+ * (answers out), deed_object.c (schedules and limits), verb_schedule.c, verb_limit.c.
  */
 #ifndef PAWL_CLI_DEED_H
 #define PAWL_CLI_DEED_H

@@ -163,7 +163,7 @@ static void say_count(const char *label, pawl_str schedule, const char *pointer)
         printf("%-10s %lld\n", label, (long long)n);
 }
 
-void spec_print_schedule(struct cli *cli, pawl_str schedule)
+static void print_schedule(struct cli *cli, pawl_str schedule)
 {
     pawl_str spec = pawl_json_get(schedule, "/spec");
     const char *state = state_of(schedule);
@@ -191,58 +191,25 @@ static const struct table_column columns[] = {
 };
 /* clang-format on */
 
-void spec_list_begin(struct spec_list *l, struct cli *cli)
+static void put_row(struct cli *cli, struct table *t, pawl_str one)
 {
-    *l = (struct spec_list){.cli = cli};
-    table_init(&l->table, cli, columns, COUNT_OF(columns));
-    if (cli->args.output != OUTPUT_JSON)
-        return;
-    l->w = pawl_json_new(cli->mem);
-    pawl_json_object(l->w);
-    pawl_json_key(l->w, "schedules");
-    pawl_json_array(l->w);
-}
-
-static void put_row(struct spec_list *l, pawl_str one)
-{
-    pawl_mem *mem = l->cli->mem;
+    pawl_mem *mem = cli->mem;
     pawl_str spec = pawl_json_get(one, "/spec");
     const char *state = state_of(one);
-    table_put(&l->table, pawl_json_text(mem, one, "/name", ""), TONE_BOLD);
-    table_put(&l->table, pawl_s(state), tone_of(state));
-    table_put(&l->table, pawl_json_text(mem, one, "/next/0/utc", "-"), TONE_NONE);
-    table_put(&l->table, pawl_json_text(mem, one, "/next/0/local", "-"), TONE_NONE);
-    table_put(&l->table, when_of(l->cli, spec), TONE_NONE);
-    table_put(&l->table, what_of(l->cli, spec), TONE_NONE);
-    table_putf(&l->table, TONE_NONE, "%lld", (long long)pawl_json_int(one, "/runs", 0));
+    table_put(t, pawl_json_text(mem, one, "/name", ""), TONE_BOLD);
+    table_put(t, pawl_s(state), tone_of(state));
+    table_put(t, pawl_json_text(mem, one, "/next/0/utc", "-"), TONE_NONE);
+    table_put(t, pawl_json_text(mem, one, "/next/0/local", "-"), TONE_NONE);
+    table_put(t, when_of(cli, spec), TONE_NONE);
+    table_put(t, what_of(cli, spec), TONE_NONE);
+    table_putf(t, TONE_NONE, "%lld", (long long)pawl_json_int(one, "/runs", 0));
 }
 
-size_t spec_list_add(struct spec_list *l, pawl_str page)
-{
-    size_t n = 0;
-    for (pawl_json_iter it = pawl_json_each(page, "/schedules"); pawl_json_next(&it); n++)
-        if (l->w)
-            pawl_json_raw(l->w, it.value);
-        else if (l->cli->args.output == OUTPUT_JSONL)
-            out_value(l->cli, it.value);
-        else if (l->cli->args.output == OUTPUT_IDS)
-            out_id(l->cli, pawl_json_text(l->cli->mem, it.value, "/name", ""));
-        else
-            put_row(l, it.value);
-    return n;
-}
-
-void spec_list_end(struct spec_list *l, const char *next)
-{
-    if (l->w) {
-        pawl_json_end(l->w);
-        pawl_json_key(l->w, "next");
-        pawl_json_cstr(l->w, next);
-        pawl_json_end(l->w);
-        out_json(l->cli, l->w);
-    } else if (l->cli->args.output == OUTPUT_TABLE) {
-        table_print(&l->table);
-    }
-    if (next && !l->w)
-        cli_note(l->cli, "there is more: --after %s, or --all", next);
-}
+const struct object_kind schedules = {
+    .path = "/api/v1/schedules",
+    .list = "schedules",
+    .columns = columns,
+    .column_count = COUNT_OF(columns),
+    .put_row = put_row,
+    .print = print_schedule,
+};

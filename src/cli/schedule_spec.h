@@ -3,7 +3,7 @@
 #ifndef PAWL_CLI_SCHEDULE_SPEC_H
 #define PAWL_CLI_SCHEDULE_SPEC_H
 
-#include "cli/out.h"
+#include "cli/deed_object.h"
 
 /* Was one of the flags that say when given? */
 bool spec_says_when(const struct cli *cli);
@@ -15,18 +15,7 @@ int spec_times(struct cli *cli, pawl_schedule *ret);
 /* The answer of …/next as the output wants it: a table in both zones, JSON, lines. */
 void spec_print_next(struct cli *cli, pawl_str answer);
 
-/* A stored schedule, for people. */
-void spec_print_schedule(struct cli *cli, pawl_str schedule);
-
-/* Pages of schedules as the output wants them. */
-struct spec_list {
-    struct cli *cli;
-    struct table table;
-    pawl_json *w; /* one document of all pages; NULL: a table, or a line each */
-};
-
-void spec_list_begin(struct spec_list *l, struct cli *cli);
-size_t spec_list_add(struct spec_list *l, pawl_str page); /* how many there were */
-void spec_list_end(struct spec_list *l, const char *next);
+/* Stored schedules: where they are, and how they look to people. */
+extern const struct object_kind schedules;
 
 #endif

@@ -5,20 +5,13 @@
  * Each deed is a row: its words, the flags that mean something to it, and its call of the HTTP API.
  */
 #include "base/json.h"
-#include "cli/deed.h"
-#include "cli/out.h"
+#include "cli/deed_object.h"
 #include "pawl/limit.h"
 #include "view/units.h"
 
 #include <string.h>
 
-#define LIMITS   "/api/v1/limits"
-#define PAGE_MAX 1000
-
-static pawl_str path_of(struct cli *cli)
-{
-    return pawl_mem_printf(cli->mem, LIMITS "/%s", http_escape(cli->mem, cli->words[1]).ptr);
-}
+static const struct object_kind limits;
 
 /* ---- Write ----------------------------------------------------------------------------- */
 
@@ -85,30 +78,16 @@ static int spec_of(struct cli *cli, pawl_str *ret)
     return 0;
 }
 
-static const char *condition(struct cli *cli)
-{
-    if (!cli->args.if_revision)
-        return NULL;
-    return pawl_mem_printf(cli->mem, "If-Match: \"%llu\"\r\n",
-                           (unsigned long long)cli->args.if_revision)
-        .ptr;
-}
-
 static int run_write(struct cli *cli, struct session *s, const struct deed *deed)
 {
     pawl_str body = {0}, answer;
     int status = strcmp(deed->word, "put") == 0 ? spec_of(cli, &body) : 0;
     if (!status)
-        status = deed_call(cli, s, deed->method, path_of(cli), body, condition(cli), &answer);
-    if (status)
-        return status;
-    if (cli->args.output == OUTPUT_IDS)
-        out_id(cli, pawl_s(cli->words[1]));
-    else if (cli->args.output != OUTPUT_TABLE)
-        out_value(cli, answer);
-    else if (!cli->args.quiet)
-        printf("%s: %s\n", out_clean(cli->mem, pawl_s(cli->words[1])).ptr, deed->list);
-    return EXIT_OK;
+        status = deed_call(cli, s, deed->method, object_path(cli, &limits, ""), body,
+                           object_condition(cli), &answer);
+    if (!status)
+        object_report(cli, answer, deed->list);
+    return status;
 }
 
 /* ---- Look ------------------------------------------------------------------------------ */
@@ -177,21 +156,6 @@ static void print_limit(struct cli *cli, pawl_str limit)
     print_keys(cli, limit);
 }
 
-static int run_show(struct cli *cli, struct session *s, const struct deed *deed)
-{
-    pawl_str answer;
-    int status = deed_call(cli, s, deed->method, path_of(cli), (pawl_str){0}, NULL, &answer);
-    if (status)
-        return status;
-    if (cli->args.output == OUTPUT_IDS)
-        out_id(cli, pawl_s(cli->words[1]));
-    else if (cli->args.output == OUTPUT_TABLE)
-        print_limit(cli, answer);
-    else
-        out_value(cli, answer);
-    return EXIT_OK;
-}
-
 static void put_row(struct cli *cli, struct table *t, pawl_str limit)
 {
     table_put(t, pawl_json_text(cli->mem, limit, "/name", ""), TONE_BOLD);
@@ -201,76 +165,33 @@ static void put_row(struct cli *cli, struct table *t, pawl_str limit)
     table_put(t, matches_of(cli, limit), TONE_DIM);
 }
 
-static int page_of(struct cli *cli, struct session *s, const char *after, uint64_t left,
-                   pawl_str *ret)
-{
-    pawl_str path = pawl_s(LIMITS);
-    if (left)
-        path = deed_with_number(cli, path, "limit", left < PAGE_MAX ? left : PAGE_MAX);
-    if (cli->args.prefix)
-        path = deed_with(cli, path, "prefix", cli->args.prefix);
-    if (after)
-        path = deed_with(cli, path, "after", after);
-    return deed_call(cli, s, "GET", path, (pawl_str){0}, NULL, ret);
-}
+static const struct table_column columns[] = {
+    {.head = "LIMIT"},
+    { .head = "SAYS",   .flex = true},
+    { .head = "IN USE",  .right = true},
+    { .head = "WAITING",  .right = true},
+    { .head = "OF",  .spare = true},
+};
 
-/* One document of all pages for -o json. */
-static uint64_t print_page(struct cli *cli, struct table *t, pawl_json *w, pawl_str page)
+static const struct object_kind limits = {
+    .path = "/api/v1/limits",
+    .list = "limits",
+    .columns = columns,
+    .column_count = COUNT_OF(columns),
+    .put_row = put_row,
+    .print = print_limit,
+};
+
+static int run_show(struct cli *cli, struct session *s, const struct deed *deed)
 {
-    uint64_t n = 0;
-    pawl_json_iter it = pawl_json_each(page, "/limits");
-    for (; pawl_json_next(&it); n++)
-        if (cli->args.output == OUTPUT_JSON)
-            pawl_json_raw(w, it.value);
-        else if (cli->args.output == OUTPUT_JSONL)
-            out_value(cli, it.value);
-        else if (cli->args.output == OUTPUT_IDS)
-            out_id(cli, pawl_json_text(cli->mem, it.value, "/name", ""));
-        else
-            put_row(cli, t, it.value);
-    return n;
+    (void)deed;
+    return object_show(cli, s, &limits);
 }
 
 static int run_ls(struct cli *cli, struct session *s, const struct deed *deed)
 {
-    static const struct table_column columns[] = {
-        {.head = "LIMIT"},
-        { .head = "SAYS",   .flex = true},
-        { .head = "IN USE",  .right = true},
-        { .head = "WAITING",  .right = true},
-        { .head = "OF",  .spare = true},
-    };
-    const char *after = cli->args.after;
-    uint64_t count = 0, limit = cli->args.limit;
-    struct table t;
     (void)deed;
-    table_init(&t, cli, columns, COUNT_OF(columns));
-    pawl_json *w = pawl_json_new(cli->mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "limits");
-    pawl_json_array(w);
-    do {
-        pawl_str page;
-        int status = page_of(cli, s, after, cli->args.all ? PAGE_MAX : limit - count, &page);
-        if (status)
-            return status;
-        count += print_page(cli, &t, w, page);
-        pawl_str next = pawl_json_text(cli->mem, page, "/next", "");
-        after = next.len ? next.ptr : NULL;
-    } while (after && (cli->args.all || count < limit));
-    pawl_json_end(w);
-    pawl_json_key(w, "next");
-    pawl_json_cstr(w, after);
-    pawl_json_end(w);
-    if (cli->args.output == OUTPUT_JSON)
-        out_json(cli, w);
-    else if (cli->args.output == OUTPUT_TABLE && count)
-        table_print(&t);
-    if (!count && cli->args.output == OUTPUT_TABLE)
-        cli_note(cli, "no limits%s", cli->args.prefix ? " with that prefix" : " yet");
-    else if (after)
-        cli_note(cli, "there is more: --after %s, or --all", after);
-    return EXIT_OK;
+    return object_ls(cli, s, &limits);
 }
 
 /* ---- The table ------------------------------------------------------------------------- */

@@ -7,23 +7,14 @@
  */
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/deed.h"
-#include "cli/out.h"
+#include "cli/deed_object.h"
 #include "cli/schedule_spec.h"
 #include "view/schedule_view.h"
 
 #include <string.h>
 
-#define SCHEDULES       "/api/v1/schedules"
 #define PREVIEW_DEFAULT 10
 #define PREVIEW_MAX     1000 /* as of a server */
-#define PAGE_MAX        1000
-
-static pawl_str path_of(struct cli *cli, const char *rest)
-{
-    return pawl_mem_printf(cli->mem, SCHEDULES "/%s%s", http_escape(cli->mem, cli->words[1]).ptr,
-                           rest);
-}
 
 /* ---- When ------------------------------------------------------------------------------ */
 
@@ -49,7 +40,7 @@ static int preview(struct cli *cli, uint32_t count)
 
 static int run_next(struct cli *cli, struct session *s, const struct deed *deed)
 {
-    pawl_str answer, path = deed_with_number(cli, path_of(cli, deed->path), "count",
+    pawl_str answer, path = deed_with_number(cli, object_path(cli, &schedules, deed->path), "count",
                                              cli->args.count ? cli->args.count : PREVIEW_DEFAULT);
     if (cli->args.from_ms >= 0)
         path = deed_with_number(cli, path, "from", (uint64_t)cli->args.from_ms);
@@ -74,15 +65,6 @@ static int check_next(struct cli *cli)
 
 /* ---- Write ----------------------------------------------------------------------------- */
 
-static const char *condition(struct cli *cli)
-{
-    if (!cli->args.if_revision)
-        return NULL;
-    return pawl_mem_printf(cli->mem, "If-Match: \"%llu\"\r\n",
-                           (unsigned long long)cli->args.if_revision)
-        .ptr;
-}
-
 static int run_put(struct cli *cli, struct session *s, const struct deed *deed)
 {
     pawl_schedule spec;
@@ -93,7 +75,8 @@ static int run_put(struct cli *cli, struct session *s, const struct deed *deed)
         return status;
     if (pawl_schedule_to_json(&spec, cli->mem, &body, &err) != PAWL_OK)
         return cli_fail(cli, EXIT_USAGE, "%s", err.text);
-    status = deed_call(cli, s, deed->method, path_of(cli, ""), body, condition(cli), &answer);
+    status = deed_call(cli, s, deed->method, object_path(cli, &schedules, ""), body,
+                       object_condition(cli), &answer);
     if (status)
         return status;
     if (cli->args.output == OUTPUT_JSON)
@@ -140,24 +123,20 @@ static int body_of_backfill(struct cli *cli, pawl_json *w)
     return status;
 }
 
-/* Print in one line what was done; programs get the answer of the server. */
+/* A run that was started is more than a line: its id. */
 static void report(struct cli *cli, pawl_str answer, const char *done)
 {
     pawl_str instance = pawl_json_text(cli->mem, answer, "/instance", "");
-    if (cli->args.output == OUTPUT_IDS)
-        out_id(cli, instance.len ? instance : pawl_s(cli->words[1]));
-    else if (cli->args.output != OUTPUT_TABLE)
-        out_value(cli, answer);
-    else if (instance.len)
+    if (instance.len && (cli->args.output == OUTPUT_IDS || cli->args.output == OUTPUT_TABLE))
         out_id(cli, instance);
-    else if (!cli->args.quiet)
-        printf("%s: %s\n", out_clean(cli->mem, pawl_s(cli->words[1])).ptr, done);
+    else
+        object_report(cli, answer, done);
 }
 
 static int run_steer(struct cli *cli, struct session *s, const struct deed *deed)
 {
     pawl_str body = {0}, answer = {0};
-    const char *match = condition(cli), *key;
+    const char *match = object_condition(cli), *key;
     int status = deed_key_header(cli, 0, &key);
     if (!status && deed->body) {
         pawl_json *w = pawl_json_new(cli->mem);
@@ -167,7 +146,7 @@ static int run_steer(struct cli *cli, struct session *s, const struct deed *deed
         body = pawl_json_done(w);
     }
     if (!status)
-        status = deed_call(cli, s, deed->method, path_of(cli, deed->path), body,
+        status = deed_call(cli, s, deed->method, object_path(cli, &schedules, deed->path), body,
                            match ? match : key, &answer);
     if (!status)
         report(cli, answer, deed->list);
@@ -178,50 +157,14 @@ static int run_steer(struct cli *cli, struct session *s, const struct deed *deed
 
 static int run_show(struct cli *cli, struct session *s, const struct deed *deed)
 {
-    pawl_str answer;
-    int status = deed_call(cli, s, deed->method, path_of(cli, ""), (pawl_str){0}, NULL, &answer);
-    if (status)
-        return status;
-    if (cli->args.output == OUTPUT_IDS)
-        out_id(cli, pawl_s(cli->words[1]));
-    else if (cli->args.output == OUTPUT_TABLE)
-        spec_print_schedule(cli, answer);
-    else
-        out_value(cli, answer);
-    return EXIT_OK;
-}
-
-static int page_of(struct cli *cli, struct session *s, const char *after, uint64_t left,
-                   pawl_str *ret)
-{
-    pawl_str path = pawl_s(SCHEDULES);
-    if (left)
-        path = deed_with_number(cli, path, "limit", left < PAGE_MAX ? left : PAGE_MAX);
-    if (cli->args.prefix)
-        path = deed_with(cli, path, "prefix", cli->args.prefix);
-    if (after)
-        path = deed_with(cli, path, "after", after);
-    return deed_call(cli, s, "GET", path, (pawl_str){0}, NULL, ret);
+    (void)deed;
+    return object_show(cli, s, &schedules);
 }
 
 static int run_ls(struct cli *cli, struct session *s, const struct deed *deed)
 {
-    const char *after = cli->args.after;
-    uint64_t count = 0, limit = cli->args.limit;
-    struct spec_list list;
     (void)deed;
-    spec_list_begin(&list, cli);
-    do {
-        pawl_str page;
-        int status = page_of(cli, s, after, cli->args.all ? PAGE_MAX : limit - count, &page);
-        if (status)
-            return status;
-        count += spec_list_add(&list, page);
-        pawl_str next = pawl_json_text(cli->mem, page, "/next", "");
-        after = next.len ? next.ptr : NULL;
-    } while (after && (cli->args.all || count < limit));
-    spec_list_end(&list, after);
-    return EXIT_OK;
+    return object_ls(cli, s, &schedules);
 }
 
 /* ---- The table ------------------------------------------------------------------------- */
