@@ -105,6 +105,7 @@ struct args {
     bool insecure_listen;
     bool require_token;
     bool lenient;
+    bool standby;
     size_t max_body;
     const char *url_file; /* where serve writes its address; for scripts */
 

@@ -260,6 +260,8 @@ const struct flag cli_flags[] = {
      "require a token on a loopback address too"},
     {"lenient", 0, FLAG_SWITCH, AT(lenient), NULL, NULL, TAKES_SERVE,
      "ignore unknown fields of bodies, and query parameters of queues"},
+    {"standby", 0, FLAG_SWITCH, AT(standby), NULL, NULL, TAKES_SERVE,
+     "while another process has the store: wait, and take over when it ends"},
     {"max-body", 0, FLAG_SIZE, AT(max_body), "SIZE", NULL, TAKES_SERVE,
      "largest request (default 8M)"},
     {"url-file", 0, FLAG_TEXT, AT(url_file), "FILE", NULL, TAKES_SERVE,

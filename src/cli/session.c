@@ -137,6 +137,43 @@ static int exit_of_open(const struct cli *cli, pawl_status status)
     return status == PAWL_UNKNOWN ? EXIT_UNKNOWN : EXIT_NO_STORE;
 }
 
+static pawl_runtime *open_runtime(struct cli *cli, enum session_use use, pawl_error *reterr)
+{
+    pawl_options options = cli->args.options;
+    options.data = session_data(cli);
+    options.read_only = use == SESSION_LOOK;
+    options.steers_only = use == SESSION_STEER;
+    int level = cli->args.log_level;
+    if (level < 0) /* missing code matters only to a command that runs it */
+        level = use == SESSION_RUN ? PAWL_LOG_WARN : PAWL_LOG_ERROR;
+    options.log_level = (pawl_log_level)level;
+    *reterr = (pawl_error){.status = PAWL_UNAVAILABLE};
+    return pawl_runtime_open(cli->app, &options, reterr);
+}
+
+/* The runtime is there: its client, and its threads where everything runs. */
+static int begin(struct cli *cli, enum session_use use, struct session *ret)
+{
+    pawl_error err = {0};
+    ret->client = pawl_runtime_client(ret->rt);
+    if (use != SESSION_RUN || pawl_runtime_start(ret->rt, &err) == PAWL_OK)
+        return 0;
+    session_close(ret);
+    return cli_fail_error(cli, &err);
+}
+
+int session_await(struct cli *cli, bool (*wait)(struct cli *cli, const pawl_error *why),
+                  struct session *ret)
+{
+    pawl_error err;
+    *ret = (struct session){.cli = cli};
+    while (!(ret->rt = open_runtime(cli, SESSION_RUN, &err)) && err.status == PAWL_UNAVAILABLE)
+        if (!wait(cli, &err))
+            return 0;
+    return ret->rt ? begin(cli, SESSION_RUN, ret)
+                   : cli_fail(cli, exit_of_open(cli, err.status), "%s", err.text);
+}
+
 int session_open(struct cli *cli, enum session_use use, struct session *ret)
 {
     bool makes = use == SESSION_START || use == SESSION_RUN;
@@ -152,28 +189,15 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     int status = makes ? 0 : session_must_exist(cli);
     if (status)
         return status;
-    pawl_options options = cli->args.options;
-    options.data = session_data(cli);
-    options.read_only = use == SESSION_LOOK;
-    options.steers_only = use == SESSION_STEER;
-    int level = cli->args.log_level;
-    if (level < 0) /* missing code matters only to a command that runs it */
-        level = use == SESSION_RUN ? PAWL_LOG_WARN : PAWL_LOG_ERROR;
-    options.log_level = (pawl_log_level)level;
-    pawl_error err = {.status = PAWL_UNAVAILABLE};
-    ret->rt = pawl_runtime_open(cli->app, &options, &err);
+    pawl_error err;
+    ret->rt = open_runtime(cli, use, &err);
     if (!ret->rt)
         return cli_fail(cli, exit_of_open(cli, err.status), "%s%s", err.text,
                         (cli->verb->takes & TAKES_URL) && !makes && session_file(cli) &&
                                 session_owner(cli) > 0
                             ? ", or talk to it, if it is a server, with --url"
                             : "");
-    ret->client = pawl_runtime_client(ret->rt);
-    if (use == SESSION_RUN && pawl_runtime_start(ret->rt, &err) != PAWL_OK) {
-        session_close(ret);
-        return cli_fail_error(cli, &err);
-    }
-    return 0;
+    return begin(cli, use, ret);
 }
 
 void session_close(struct session *s)

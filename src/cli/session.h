@@ -32,6 +32,10 @@ struct session {
 int session_load(struct cli *cli);
 /* For START and RUN after session_load().  0 or an exit status. */
 int session_open(struct cli *cli, enum session_use use, struct session *ret);
+/* As session_open() with RUN.  While the store is in use or cannot be reached, `wait` is called, and
+ * the store is tried again when it returned true.  EXIT_OK without a runtime: it returned false. */
+int session_await(struct cli *cli, bool (*wait)(struct cli *cli, const pawl_error *why),
+                  struct session *ret);
 void session_close(struct session *s);
 
 /* What the flags say: the kind of place, the data directory, the database file. */

@@ -8,6 +8,10 @@
  * running instances keep the code they began with.  Tokens and certificates are read
  * again, too.  Under systemd it says when it is ready (Type=notify), and that it goes on
  * (WatchdogSec=) while it is healthy.
+ *
+ * With --standby it waits while another process has the store, or while the store cannot be
+ * reached, and listens only once the store is its own: a balancer sees one server.  It looks once
+ * a second.  The store alone decides whose it is; this loop decides nothing.
  */
 #include "base/deadline.h"
 #include "cli/out.h"
@@ -25,6 +29,7 @@
 #include <unistd.h>
 
 #define STOP_MS 10000
+#define LOOK_MS 1000 /* of a process that stands by */
 /* Blocks of arenas (1 MiB at most) stay in the heap; what is larger is one answer or body. */
 #define MAPPED_BYTES (2 << 20)
 #define KEPT_BYTES   (8 << 20)
@@ -183,6 +188,44 @@ static void give_memory_back(void)
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
+/* ---- Standing by --------------------------------------------------------------------- */
+
+/* Until the next look at the store.  False: SIGINT or SIGTERM came.  Why it waits is said when
+ * that changes. */
+static bool stand_by(struct cli *cli, const pawl_error *why)
+{
+    static char said[sizeof(why->text)];
+    struct timespec wait = deadline_at(LOOK_MS);
+    sigset_t set;
+
+    if (strcmp(said, why->text) != 0)
+        cli_note(cli, "standing by: %s", why->text);
+    memcpy(said, why->text, sizeof(said));
+    notify("READY=1\nSTATUS=standing by\nWATCHDOG=1");
+    block_signals(&set, NULL);
+    int number = sigtimedwait(&set, NULL, &wait);
+    return number < 0 || number == SIGHUP; /* tokens and certificates are read at the take-over */
+}
+
+/* Behind such a pooler the store cannot see its owner: a second process would take it over at once. */
+static bool may_stand_by(struct cli *cli)
+{
+    const char *store = cli->args.options.store;
+    return !store || !strstr(store, "pawl_pooler=transaction");
+}
+
+static int open_store(struct cli *cli, struct session *session)
+{
+    if (!cli->args.standby)
+        return session_open(cli, SESSION_RUN, session);
+    *session = (struct session){.cli = cli};
+    if (!may_stand_by(cli))
+        return cli_fail(cli, EXIT_USAGE,
+                        "--standby needs a connection that is one session; leave out "
+                        "pawl_pooler=transaction and connect directly");
+    return session_await(cli, stand_by, session);
+}
+
 int verb_serve(struct cli *cli)
 {
     give_memory_back();
@@ -192,8 +235,8 @@ int verb_serve(struct cli *cli)
         return status;
     block_signals(&set, &before);
     struct session session;
-    status = session_open(cli, SESSION_RUN, &session);
-    if (!status)
+    status = open_store(cli, &session);
+    if (!status && session.rt)
         status = serve(cli, &session, &set, &before);
     session_close(&session);
     return status;
