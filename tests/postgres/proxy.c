@@ -25,6 +25,8 @@ struct proxy {
     size_t counted;
     bool armed, released;
     int late_answers;
+    int connections; /* made by clients */
+    bool hole;       /* every byte is lost */
 };
 
 enum side { CLIENT, SERVER };
@@ -74,6 +76,14 @@ static bool is_due(struct proxy *x, enum side from, size_t count, struct proxy_p
         x->armed = false;
     pthread_mutex_unlock(&x->lock);
     return due;
+}
+
+static bool is_hole(struct proxy *x)
+{
+    pthread_mutex_lock(&x->lock);
+    bool hole = x->hole;
+    pthread_mutex_unlock(&x->lock);
+    return hole;
 }
 
 static void wait_for(struct proxy *x, int ms)
@@ -181,6 +191,8 @@ static bool move(struct passage *p, enum side from)
     ssize_t n = read(p->ends[from], block, sizeof(block) / 2);
     if (n <= 0)
         return false;
+    if (is_hole(p->proxy))
+        return true;
     if (from == SERVER)
         n = (ssize_t)retag(p->proxy, block, (size_t)n);
     if (is_due(p->proxy, from, (size_t)n, &plan))
@@ -214,6 +226,9 @@ static void *serve(void *arg)
 static void begin(struct proxy *x, int client)
 {
     pthread_t thread;
+    pthread_mutex_lock(&x->lock);
+    x->connections++;
+    pthread_mutex_unlock(&x->lock);
     struct passage *p = calloc(1, sizeof(*p));
     int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (!p || connect(server, (struct sockaddr *)&x->server, sizeof(x->server)) != 0) {
@@ -316,6 +331,21 @@ int proxy_late_answers(struct proxy *x)
 {
     pthread_mutex_lock(&x->lock);
     int count = x->late_answers;
+    pthread_mutex_unlock(&x->lock);
+    return count;
+}
+
+void proxy_hole(struct proxy *x, bool on)
+{
+    pthread_mutex_lock(&x->lock);
+    x->hole = on;
+    pthread_mutex_unlock(&x->lock);
+}
+
+int proxy_connections(struct proxy *x)
+{
+    pthread_mutex_lock(&x->lock);
+    int count = x->connections;
     pthread_mutex_unlock(&x->lock);
     return count;
 }

@@ -37,6 +37,10 @@ void proxy_disarm(struct proxy *p);
 /* How many of the counted bytes came since proxy_plan(), while it had not happened. */
 size_t proxy_counted(struct proxy *p);
 void proxy_release(struct proxy *p);
+/* While it is on, connections are taken and every byte of every connection is lost. */
+void proxy_hole(struct proxy *p, bool on);
+/* How many connections clients have made. */
+int proxy_connections(struct proxy *p);
 /* How often the server has answered, or refused, what came late. */
 int proxy_late_answers(struct proxy *p);
 

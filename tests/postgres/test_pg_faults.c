@@ -8,6 +8,7 @@
 #include "../harness.h"
 #include "chains.h"
 #include "proxy.h"
+#include "store/store.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static int sample(int few, int many)
 }
 
 /* The same schema, by way of the proxy: only the socket's directory differs. */
-static void line_open(struct bad_line *l)
+static void line_open_with(struct bad_line *l, const char *parameters)
 {
     char dir[120], server[120];
     snprintf(dir, sizeof(dir), "%s/p%d", getenv("PAWL_TEST_PG_DIR"), (int)getpid());
@@ -39,9 +40,14 @@ static void line_open(struct bad_line *l)
     scratch_new(&l->schema);
     l->proxy = proxy_start(dir, server);
     ck_assert_ptr_nonnull(l->proxy);
-    snprintf(l->url, sizeof(l->url), "postgresql:///postgres?host=%s&user=pawl&pawl_schema=%s", dir,
-             l->schema.schema);
+    snprintf(l->url, sizeof(l->url), "postgresql:///postgres?host=%s&user=pawl&pawl_schema=%s%s",
+             dir, l->schema.schema, parameters);
     chains_begin(&l->c, &l->schema, l->url);
+}
+
+static void line_open(struct bad_line *l)
+{
+    line_open_with(l, "");
 }
 
 static void line_close(struct bad_line *l)
@@ -219,4 +225,38 @@ TEST(backends_that_are_terminated_lose_nothing_postgres)
     chains_check(&c);
     chains_end(&c);
     scratch_drop(&schema);
+}
+
+static pawl_status ask_time(struct bad_line *l)
+{
+    int64_t ms = 0;
+    pawl_error err = {0};
+    pawl_status status = l->c.store->ops->clock(l->c.store, &ms, &err);
+    ck_assert(status != PAWL_OK || ms > 0);
+    return status;
+}
+
+/* Packets are dropped: each attempt to connect takes seconds, so the commit's is the only one. */
+TEST(a_question_for_the_time_is_no_second_attempt_to_connect_postgres)
+{
+    static struct bad_line l;
+    line_open_with(&l, "&connect_timeout=2");
+    const pawl_store *before = store_engine_set(l.c.store);
+    int made = proxy_connections(l.proxy);
+    ck_assert_int_eq(ask_time(&l), PAWL_OK); /* where it writes */
+    proxy_hole(l.proxy, true);
+    ck_assert(scratch_do("SELECT pg_terminate_backend(pid) FROM %s.lane", l.schema.schema));
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(ask_time(&l), PAWL_UNAVAILABLE);
+    ck_assert_int_eq(proxy_connections(l.proxy), made);
+    ck_assert_int_eq(chains_try(&l.c), PAWL_UNAVAILABLE);
+    ck_assert_int_eq(proxy_connections(l.proxy), made + 1);
+    ck_assert_int_eq(ask_time(&l), PAWL_UNAVAILABLE);
+    ck_assert_int_eq(proxy_connections(l.proxy), made + 1);
+    proxy_hole(l.proxy, false);
+    must_step(&l.c, 1);
+    ck_assert_int_eq(ask_time(&l), PAWL_OK);
+    ck_assert_int_eq(proxy_connections(l.proxy), made + 2);
+    (void)store_engine_set(before);
+    line_close(&l);
 }

@@ -12,6 +12,7 @@
  * Called by pg_open.c and, for `pawl migrate`, by pg_schema.c; pg_clock as an operation.
  */
 #include "store/postgres/postgres.h"
+#include "store/store.h"
 
 enum { VERSION, ENCODING, FSYNC, FULL_PAGES, SYNC_COMMIT, RECOVERY, DATABASE };
 static const char sql_server[] =
@@ -86,11 +87,25 @@ pawl_status pg_check_server(struct pg_link *l, const struct pg_place *place, paw
     return status;
 }
 
+/* The engine asks where it writes.  Without that connection its next commit makes one: an attempt
+ * here would be a second one, of seconds each where packets get lost. */
+static bool must_connect_first(const struct pg_store *s)
+{
+    return store_engine_is(&s->sql.base) && s->life && (s->in_doubt || !link_is_up(&s->writer));
+}
+
 pawl_status pg_clock(pawl_store *base, int64_t *ret, pawl_error *reterr)
 {
     struct pg_params none = {0};
+    struct pg_store *s = pg_of(base);
     pawl_status status;
-    PGresult *r = pg_read(pg_of(base), ST_PG_CLOCK, &none, "ask for the time", &status, reterr);
+
+    if (must_connect_first(s)) {
+        error_set(reterr, PAWL_UNAVAILABLE,
+                  "cannot ask for the time: there is no connection until the next commit");
+        return PAWL_UNAVAILABLE;
+    }
+    PGresult *r = pg_read(s, ST_PG_CLOCK, &none, "ask for the time", &status, reterr);
 
     if (r)
         *ret = value_i64(r, 0, 0);
