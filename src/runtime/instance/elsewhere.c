@@ -8,10 +8,8 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
-#include "runtime/instance/finish.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
-#include "runtime/instance/turn.h"
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/hand_out.h"
 #include "runtime/remote/playing.h"
@@ -138,7 +136,7 @@ bool elsewhere_begins(pawl_runtime *rt, struct resident *r, struct letter *l,
 }
 
 struct delivered elsewhere_continues(pawl_runtime *rt, struct resident *r, struct letter *l,
-                                     const struct code_entry *code)
+                                     const struct code_entry *code, const struct mail *start)
 {
     const pawl_row *row = resident_row(r);
     const struct remote_run *run = run_find(rt, r->row.uid);
@@ -146,32 +144,30 @@ struct delivered elsewhere_continues(pawl_runtime *rt, struct resident *r, struc
     if (stands || run_is_out(run) || run_is_ready(run))
         return wait_as_row(rt, r, l, code);
     struct hand_out h = place_of(rt, r);
-    struct mail start = turn_next_start(rt, r, code);
     h.code = code;
     h.execution++;
     h.seq = 0;
     h.x = r->x;
-    h.start_attrs = start.attrs;
+    h.start_attrs = start->attrs;
     return ask(rt, r, l, &h,
                &(pawl_event){.kind = PAWL_EV_ORCHESTRATION_STARTED,
-                             .name = start.name,
-                             .data = start.data,
-                             .attrs = start.attrs});
+                             .name = start->name,
+                             .data = start->data,
+                             .attrs = start->attrs});
 }
 
-bool elsewhere_wakes(pawl_runtime *rt, struct resident *r, struct letter *l, struct delivered *ret)
+enum wake_purpose elsewhere_wakes(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     const struct code_entry *code = registry_code(rt->app, r->row.orchestration, r->row.version);
     const pawl_row *row = resident_row(r);
     struct engine_finding finding;
     if (LIKELY(!code || !code->remote) || !row->last_seq ||
         load_execution(rt, r, &finding) != READY_OK || !execution_has_due_mail(r->x))
-        return false;
-    if (row->state == PAWL_BLOCKED || row->state == PAWL_SUSPENDED)
-        *ret = wait_as_row(rt, r, l, code);
-    else
-        *ret = turn_run_ready(rt, r, l);
-    return true;
+        return WAKE_OPENS;
+    if (row->state != PAWL_BLOCKED && row->state != PAWL_SUSPENDED)
+        return WAKE_TAKES;
+    (void)wait_as_row(rt, r, l, code);
+    return WAKE_WAITS;
 }
 
 void elsewhere_committed(pawl_runtime *rt, const struct stage *s)

@@ -24,9 +24,15 @@ bool elsewhere_begins(pawl_runtime *rt, struct resident *r, struct letter *l,
                       const struct code_entry *code, pawl_str attrs, struct delivered *ret);
 /* A WAKE, and execution n has continued: the start of n + 1 is the message. */
 struct delivered elsewhere_continues(pawl_runtime *rt, struct resident *r, struct letter *l,
-                                     const struct code_entry *code);
-/* A WAKE that stands for mail which a wait is to take.  False: it is for turn_wake(). */
-bool elsewhere_wakes(pawl_runtime *rt, struct resident *r, struct letter *l, struct delivered *ret);
+                                     const struct code_entry *code, const struct mail *start);
+
+/* What a WAKE is for. */
+enum wake_purpose {
+    WAKE_OPENS, /* the next execution, or code that is here: turn_wake() */
+    WAKE_TAKES, /* a wait of code in workers is to take mail: apply it; r->x is ready */
+    WAKE_WAITS, /* the same, but the instance is stopped: the letter has become a row */
+};
+enum wake_purpose elsewhere_wakes(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* A round of it was committed, or it is gone. */
 void elsewhere_committed(pawl_runtime *rt, const struct stage *s);
 /* Once a pass, before letters are delivered. */

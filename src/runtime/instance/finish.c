@@ -118,7 +118,8 @@ static struct mail first_mail(pawl_runtime *rt, const struct stage *s, pawl_str 
                                               execution_scheduled(s->r->x), rerun)};
 }
 
-struct mail turn_next_start(pawl_runtime *rt, struct resident *r, const struct code_entry *code)
+/* The start of execution n + 1, which this code is to run; n has continued. */
+static struct mail next_start(pawl_runtime *rt, struct resident *r, const struct code_entry *code)
 {
     pawl_row row = r->row;
     row.execution++;
@@ -417,7 +418,8 @@ static struct delivered wake_later(pawl_runtime *rt, struct resident *r, struct 
 static struct delivered wake_elsewhere(pawl_runtime *rt, struct resident *r, struct letter *l,
                                        const struct code_entry *next, bool bare)
 {
-    struct delivered v = elsewhere_continues(rt, r, l, next);
+    struct mail start = next_start(rt, r, next);
+    struct delivered v = elsewhere_continues(rt, r, l, next, &start);
     if (bare && !r->stage) { /* tables without code: messages need it */
         execution_destroy(r->x);
         r->x = NULL;

@@ -19,7 +19,4 @@ struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter
 struct delivered turn_rerun(pawl_runtime *rt, struct resident *r, struct letter *l,
                             const struct code_entry *code);
 
-/* The start of execution n + 1, which this code is to run; n has continued. */
-struct mail turn_next_start(pawl_runtime *rt, struct resident *r, const struct code_entry *code);
-
 #endif

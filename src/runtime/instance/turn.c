@@ -386,7 +386,8 @@ static struct delivered keep(pawl_runtime *rt, struct resident *r, struct letter
     return verdict_done();
 }
 
-struct delivered turn_run_ready(pawl_runtime *rt, struct resident *r, struct letter *l)
+/* Its code is in memory, or in workers and its tables are: apply the letter. */
+static struct delivered run_ready(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
         turn_pile(rt, r, l); /* the next execution may have something to undo */
@@ -418,7 +419,7 @@ static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter 
     struct engine_finding finding = {0};
     switch (load_execution(rt, r, &finding)) {
     case READY_OK:
-        return turn_run_ready(rt, r, l);
+        return run_ready(rt, r, l);
     case READY_CODELESS:
         if (still)
             return turn_still(rt, r, l);
@@ -431,6 +432,19 @@ static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter 
         break;
     }
     return turn_again(rt, r, l);
+}
+
+static struct delivered wake(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    switch (elsewhere_wakes(rt, r, l)) {
+    case WAKE_TAKES:
+        return run_ready(rt, r, l);
+    case WAKE_WAITS:
+        return verdict_done();
+    case WAKE_OPENS:
+        break;
+    }
+    return turn_wake(rt, r, l);
 }
 
 /* A letter for an instance that is there and may take it. */
@@ -448,7 +462,7 @@ static struct delivered take_in(pawl_runtime *rt, struct resident *r, struct let
     if (halt_takes(rt, r, l, &v))
         return v;
     if (l->mail.kind == PAWL_MSG_WAKE)
-        return elsewhere_wakes(rt, r, l, &v) ? v : turn_wake(rt, r, l);
+        return wake(rt, r, l);
     return steer(rt, r, l, &v) ? v : run(rt, r, l);
 }
 

@@ -18,7 +18,4 @@ static inline uint32_t turn_crashes_of(uint32_t attempt)
     return attempt & ((1U << TURN_LOOKS_SHIFT) - 1);
 }
 
-/* Its code is in memory, or in workers and its tables are: apply the letter. */
-struct delivered turn_run_ready(pawl_runtime *rt, struct resident *r, struct letter *l);
-
 #endif

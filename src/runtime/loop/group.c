@@ -35,6 +35,7 @@
 #include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
 #include "runtime/request/turns_answer.h"
+#include "runtime/work/deal.h"
 #include "runtime/work/details.h"
 #include "runtime/work/handout.h"
 #include "runtime/work/job.h"
@@ -171,7 +172,7 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
     if (UNLIKELY(s->removed && rt->hands.handout))
         handout_removed(rt, s->row.uid);
     if (UNLIKELY(s->objects.count && rt->hands.handout))
-        limits_committed(rt, s);
+        deal_begin(rt, limits_committed(rt, s));
 }
 
 static void tell_execution(struct resident *r, const struct stage *s)

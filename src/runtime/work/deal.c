@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/work/deal.c -- see deal.h.  Called by loop.c. */
+/* runtime/work/deal.c -- see deal.h.  Called by loop.c and group.c. */
 #include "runtime/work/deal.h"
 
 #include "base/limits.h"
@@ -8,6 +8,7 @@
 #include "runtime/work/handout.h"
 #include "runtime/work/handout_load.h"
 #include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/work_limits.h"
 #include "runtime/work/worker.h"
 
@@ -67,6 +68,17 @@ static void deal(pawl_runtime *rt)
     worker_flush(rt);
 }
 
+void deal_begin(pawl_runtime *rt, struct job *first)
+{
+    for (struct job *job = first, *next; job; job = next) {
+        next = job->next_queued;
+        if (job->given_up) /* withdrawn while it waited */
+            job_free(job);
+        else
+            job_begin(rt, job);
+    }
+}
+
 void deal_look(pawl_runtime *rt)
 {
     if (LIKELY(!rt->hands.handout))
@@ -78,5 +90,5 @@ void deal_look(pawl_runtime *rt)
             deal(rt); /* which may say: look again */
         }
     }
-    limits_seal(rt);
+    deal_begin(rt, limits_seal(rt));
 }

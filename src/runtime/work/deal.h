@@ -13,5 +13,7 @@
 #include "runtime/core/runtime.h"
 
 void deal_look(pawl_runtime *rt);
+/* Begin the jobs that waited for a commit of what they used (work_limits.h); NULL: none. */
+void deal_begin(pawl_runtime *rt, struct job *first);
 
 #endif

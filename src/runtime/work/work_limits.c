@@ -204,19 +204,12 @@ void limits_wait(pawl_runtime *rt, struct job *job)
     l->end = &job->next_queued;
 }
 
-static void begin_waiting(pawl_runtime *rt)
+static struct job *take_waiting(struct limits *l)
 {
-    struct limits *l = rt->hands.handout->limits;
-    struct job *job = l->waits, *next;
+    struct job *first = l->waits;
     l->waits = NULL;
     l->end = &l->waits;
-    for (; job; job = next) {
-        next = job->next_queued;
-        if (job->given_up) /* withdrawn while it waited */
-            job_free(job);
-        else
-            job_begin(rt, job);
-    }
+    return first;
 }
 
 static void put_rate(pawl_runtime *rt, struct stage *s, const struct fair_bucket *b)
@@ -255,15 +248,14 @@ static size_t next_wiped(struct handout *h)
     return kept < WIPE_AT_ONCE ? kept : WIPE_AT_ONCE;
 }
 
-static void seal(pawl_runtime *rt)
+static struct job *seal(pawl_runtime *rt)
 {
     struct handout *h = rt->hands.handout;
     take_stale(h);
     h->limits->sealed = h->limits->wiped.count ? next_wiped(h) : 0;
-    if (!h->fair.dirty && h->limits->waits) /* their limit is gone */
-        begin_waiting(rt);
+    struct job *begins = h->fair.dirty ? NULL : take_waiting(h->limits); /* their limit is gone */
     if (!h->fair.dirty && !h->limits->sealed)
-        return;
+        return begins;
     struct stage *s = stage_bare(rt);
     for (const struct fair_bucket *b = h->fair.dirty; b; b = b->next_dirty)
         put_rate(rt, s, b);
@@ -273,16 +265,18 @@ static void seal(pawl_runtime *rt)
                           .name = arena_dup(&rt->group_mem, pawl_s(h->limits->wiped.items[i])),
                           .version = PAWL_VERSION_ANY};
     h->look = true; /* until it is committed */
+    return begins;
 }
 
-void limits_seal(pawl_runtime *rt)
+struct job *limits_seal(pawl_runtime *rt)
 {
     struct handout *h = rt->hands.handout;
     if (LIKELY(!h->fair.dirty && !h->fair.stale && !h->limits->wiped.count && !h->limits->waits))
-        return;
+        return NULL;
     handout_lock(h);
-    seal(rt);
+    struct job *begins = seal(rt);
     handout_unlock(h);
+    return begins;
 }
 
 static void rates_committed(pawl_runtime *rt)
@@ -297,10 +291,9 @@ static void rates_committed(pawl_runtime *rt)
         memmove(l->wiped.items, l->wiped.items + l->sealed,
                 l->wiped.count * sizeof(*l->wiped.items));
     l->sealed = 0;
-    begin_waiting(rt);
 }
 
-void limits_committed(pawl_runtime *rt, const struct stage *s)
+struct job *limits_committed(pawl_runtime *rt, const struct stage *s)
 {
     struct handout *h = rt->hands.handout;
     bool rates = false;
@@ -312,10 +305,11 @@ void limits_committed(pawl_runtime *rt, const struct stage *s)
         }
     }
     if (!rates)
-        return;
+        return NULL;
     handout_lock(h);
     rates_committed(rt);
     handout_unlock(h);
+    return take_waiting(h->limits);
 }
 
 void limits_apply(pawl_runtime *rt)

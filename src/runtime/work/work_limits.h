@@ -5,8 +5,8 @@
  *   put, removed  ─▶ committed [limits_committed] ─▶ when all rows of that group are handed out as
  *                    they were sealed: in force; work that it names comes by its turn  [limits_apply]
  *   rate: taken   ─▶ its bucket is dirty ─▶ written in the commit of this pass     [limits_seal]
- *                    a lease is told by the same commit; a job of this process waits for it and
- *                    begins then                                    [limits_wait, limits_committed]
+ *                    a lease is told by the same commit; a job of this process waits for it
+ *                    [limits_wait] and is given back to begin              [limits_committed]
  *
  * So the beginning of an attempt is paid for before it happens, also after crashes.  The policy is
  * pure (fair/bucket.h).  Places (concurrency) are not stored: leased rows are, and an attempt of a
@@ -51,10 +51,11 @@ const struct limit *limits_find(const pawl_runtime *rt, pawl_str name);
 bool limits_bound(const struct lane *lane);
 /* The job begins when what it used is committed. */
 void limits_wait(pawl_runtime *rt, struct job *job);
-/* What was used in this pass goes with its commit. */
-void limits_seal(pawl_runtime *rt);
-/* The stage has objects, and is committed. */
-void limits_committed(pawl_runtime *rt, const struct stage *s);
+/* What was used in this pass goes with its commit.  Returns the jobs that wait for none any more,
+ * because their limit is gone; chained by next_queued, NULL: none. */
+struct job *limits_seal(pawl_runtime *rt);
+/* The stage has objects, and is committed.  Returns the jobs whose beginning is paid for now. */
+struct job *limits_committed(pawl_runtime *rt, const struct stage *s);
 /* All rows of the group are handed out as they were sealed: from now on its limits are in force. */
 void limits_apply(pawl_runtime *rt);
 
