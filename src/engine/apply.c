@@ -59,23 +59,32 @@ static enum engine_fate apply(execution *x, const struct mail *msg)
     case PAWL_MSG_EXTERNAL_RAISED:
     case PAWL_MSG_UPDATE:
         return apply_raised(x, msg);
-    case PAWL_MSG_CANCEL:
-        if (x->cancel_requested)
-            return FATE_IGNORED;
-        return apply_operator(x, msg, PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED);
-    case PAWL_MSG_SUSPEND:
-        if (x->suspended)
-            return FATE_IGNORED;
-        return apply_operator(x, msg, PAWL_EV_ORCHESTRATION_SUSPENDED);
-    case PAWL_MSG_RESUME:
-        if (!x->suspended)
-            return FATE_IGNORED;
-        return apply_operator(x, msg, PAWL_EV_ORCHESTRATION_RESUMED);
     case PAWL_MSG_WAKE: /* code elsewhere is told of mail that is due, and its step is here */
         return x->step && apply_due_mail(x) ? FATE_APPLIED : FATE_IGNORED;
-    default: /* TERMINATE and deadlines are execution_finish() */
-        return FATE_IGNORED;
+    default: { /* an operator's; TERMINATE and deadlines are execution_finish() */
+        int kind = operator_event(x, msg->kind);
+        return kind ? apply_operator(x, msg, kind) : FATE_IGNORED;
     }
+    }
+}
+
+int operator_event(const execution *x, int message)
+{
+    switch (message) {
+    case PAWL_MSG_CANCEL:
+        return x->cancel_requested ? 0 : PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED;
+    case PAWL_MSG_SUSPEND:
+        return x->suspended ? 0 : PAWL_EV_ORCHESTRATION_SUSPENDED;
+    case PAWL_MSG_RESUME:
+        return x->suspended ? PAWL_EV_ORCHESTRATION_RESUMED : 0;
+    default:
+        return 0;
+    }
+}
+
+bool operator_is_seen(int kind)
+{
+    return kind != PAWL_EV_ORCHESTRATION_SUSPENDED && kind != PAWL_EV_ORCHESTRATION_RESUMED;
 }
 
 static enum engine_fate apply_start(execution *x, const struct mail *msg)

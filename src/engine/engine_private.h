@@ -420,6 +420,10 @@ void remote_end_refusal(const execution *x, char *refusal, size_t n);
 
 /* apply.c: the oldest wait that has mail takes it.  False: none has. */
 bool apply_due_mail(execution *x);
+/* apply.c: the event that an operator's message becomes now; 0: it changes nothing, or it is none. */
+int operator_event(const execution *x, int message);
+/* Does the code see that event?  Suspend and resume only hold its turns back. */
+bool operator_is_seen(int kind);
 
 /* Leave for good: outcome MISMATCH, LIMIT, NO_MEMORY, CORRUPT or REFUSED. */
 NORETURN void engine_stop(execution *x, enum engine_outcome outcome);

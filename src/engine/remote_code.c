@@ -122,6 +122,18 @@ static void look_at_mail(const execution *x, struct remote_look *ret)
     ret->asks = true; /* it is applied with its step or not at all */
 }
 
+static void look_at_operator(const execution *x, const struct mail *msg, struct remote_look *ret)
+{
+    int kind = operator_event(x, msg->kind);
+
+    if (kind)
+        *ret = (struct remote_look){
+            .fate = FATE_APPLIED,
+            .asks = operator_is_seen(kind),
+            .event = {.kind = kind, .data = msg->data}
+        };
+}
+
 struct remote_look execution_look(execution *x, const struct mail *msg, pawl_mem *mem)
 {
     struct remote_look look = {.fate = FATE_IGNORED};
@@ -147,25 +159,14 @@ struct remote_look execution_look(execution *x, const struct mail *msg, pawl_mem
     case PAWL_MSG_UPDATE:
         look_at_raised(x, msg, &look);
         break;
-    case PAWL_MSG_CANCEL:
-        if (!x->cancel_requested)
-            look = (struct remote_look){
-                .fate = FATE_APPLIED,
-                .asks = true,
-                .event = {.kind = PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED, .data = msg->data}
-            };
-        break;
-    case PAWL_MSG_SUSPEND:
-    case PAWL_MSG_RESUME:
-        if (x->suspended != (msg->kind == PAWL_MSG_SUSPEND))
-            look.fate = FATE_APPLIED;
-        break;
     case PAWL_MSG_WAKE:
         look_at_mail(x, &look);
         break;
     default:
         if (kind_of_message(msg->kind))
             look_at_completion(x, msg, mem, &look);
+        else
+            look_at_operator(x, msg, &look);
         break;
     }
     return look;
