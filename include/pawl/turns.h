@@ -186,7 +186,7 @@ typedef enum pawl_turn_status {
 typedef struct pawl_turn_answered {
     pawl_str token;
     pawl_turn_status status;
-    uint64_t seq;  /* ok: of the last recorded event */
+    uint64_t seq;  /* ok: of the last recorded event; refused with `call`: of that decision */
     pawl_str next; /* ok: the idle token; empty after an end */
     const pawl_turn_lease *leases;
     size_t lease_count;

@@ -172,7 +172,7 @@ pawl_result pawl_start_detached(pawl_ctx *ctx, const char *orchestration, pawl_s
     (void)fill_child(ctx, &d, opts);
     d.abandon = false;
     if (ctx->phase == PHASE_LIVE && !d.refusal[0] && execution_is_taken(ctx, d.child))
-        judge_refuse(&d, "instance '%.*s' exists already", PAWL_FMT(d.child));
+        judge_taken(&d);
     (void)decide_start(ctx, &d);
     if (d.refusal[0])
         return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));

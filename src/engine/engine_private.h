@@ -247,6 +247,8 @@ void judge_timer(struct decision *d);
 void judge_wait(const execution *x, struct decision *d);
 /* `explicit_id`: its author chose the id. */
 void judge_child(const execution *x, struct decision *d, bool explicit_id);
+/* A detached start of an id that execution_is_taken(). */
+void judge_taken(struct decision *d);
 void judge_raise(const execution *x, struct decision *d, unsigned flags);
 void judge_update(struct decision *d);
 void judge_answer(const execution *x, struct decision *d);

@@ -249,6 +249,12 @@ bool execution_is_taken(execution *x, pawl_str instance)
 {
     if (!x->spec.taken)
         return false;
+    if (execution_is_tables(x)) { /* a worker's step: there is no fiber to leave */
+        enum engine_taken taken = x->spec.taken(x->spec.taken_user, instance);
+        if (taken == TAKEN_UNKNOWN)
+            engine_stop(x, ENGINE_NO_MEMORY);
+        return taken == TAKEN_YES;
+    }
     x->question = instance;
     fiber_yield();
     x->question = (pawl_str){0};

@@ -116,6 +116,11 @@ void judge_child(const execution *x, struct decision *d, bool explicit_id)
     check_payload(x, d);
 }
 
+void judge_taken(struct decision *d)
+{
+    judge_refuse(d, "instance '%.*s' exists already", PAWL_FMT(d->child));
+}
+
 void judge_raise(const execution *x, struct decision *d, unsigned flags)
 {
     pawl_error err;

@@ -5,7 +5,8 @@
  * The walk of a decision: pawl_decision -> struct decision -> judge.c (the limits) -> decide.c (the
  * event, the task).  What the worker must count itself (the seq of its message, the ids of its
  * tasks) is compared here, so that it drifts nowhere unseen.  A decision over a limit must say so
- * itself (`refused`): its code has been told at the call, and replay will tell it the same.
+ * itself (`refused`): its code has been told at the call, and replay will tell it the same.  If it
+ * does not, the finding has the seq of that decision and the refusal, so that the worker can.
  *
  * Invariants: a step is played for a message that was recorded in the same call; outside entry
  * calls x->step is NULL; x->blocked says that x->wait is what the worker said it waits for.
@@ -204,11 +205,17 @@ static struct decision decision_of(const pawl_decision *p, int kind)
     return d;
 }
 
-/* It is over a limit, and the worker did not say so. */
+/* The call is refused, and the worker did not say so: only the server knew (an id that is taken, the
+ * attributes of the instance), or it looks at another limit.  The worker makes its code see it. */
 static void must_fit(execution *x, const pawl_decision *p, const struct decision *d)
 {
-    if (d->refusal[0] && !p->refused.len)
-        refuse(x, "over a limit and not marked as refused: %s", d->refusal);
+    if (!d->refusal[0] || p->refused.len)
+        return;
+    if (x->finding) {
+        *x->finding = (struct engine_finding){.seq = x->last_seq + 1};
+        (void)snprintf(x->finding->text, sizeof(x->finding->text), "%s", d->refusal);
+    }
+    engine_stop(x, ENGINE_REFUSED);
 }
 
 static struct task *start(execution *x, const pawl_decision *p, struct decision *d)
@@ -273,6 +280,8 @@ static void play_child(execution *x, const pawl_decision *p)
                    (unsigned long long)x->spec.execution, (unsigned long long)x->task_count + 1);
     bool chosen = !pawl_str_is(d.child, made);
     judge_child(x, &d, chosen);
+    if (detached && !d.refusal[0] && execution_is_taken(x, d.child))
+        judge_taken(&d);
     must_fit(x, p, &d);
     if (chosen && !detached && x->spec.speaks)
         x->spec.speaks(x->spec.taken_user, d.child);

@@ -7,7 +7,7 @@
  * answered.  Then the message is applied as any other (execution_apply), with the worker's step
  * set: the decisions of the step are judged and appended where C code would have made them by its
  * calls.  A step that breaks the rules is ENGINE_REFUSED: nothing of the turn stands, and the caller
- * drops the execution.
+ * drops the execution.  Its finding has a seq if one call is refused, and the code is to be told.
  *
  * Life of one message:
  *     execution_look -> asks? -> (hand out, answer) -> execution_step, execution_apply

@@ -25,7 +25,7 @@ SHAPE(lease, "TurnLease", NULL);
 static const struct field answered_fields[] = {
     TEXT("token", NEEDED, "of the answer"),
     TEXT("status", NEEDED, "what became of it", .words = "ok lost refused blocked released"),
-    WHOLE("seq", 0, 0, INT64_MAX, "ok: of the last recorded event"),
+    WHOLE("seq", 0, 0, INT64_MAX, "ok: of the last recorded event; refused with `call`: of the event of that call"),
     TEXT("next", 0, "ok: the idle token"),
     OBJECTS("leases", 0, &lease, "ok: inline steps to be done"),
     TEXT("code", 0, "refused, blocked: a word"),

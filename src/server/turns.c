@@ -108,6 +108,8 @@ static void put_answered(pawl_json *w, const pawl_turn_answered *a)
     }
     if (a->code.len && a->status != PAWL_TURN_OK)
         put_text(w, "code", a->code);
+    if (a->status == PAWL_TURN_REFUSED && a->seq)
+        put_number(w, "seq", a->seq);
     if (a->message.len)
         put_text(w, "message", a->message);
     pawl_json_end(w);

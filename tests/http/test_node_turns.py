@@ -74,7 +74,7 @@ class Kills:
 
 def test_node_flows():
     with Server("--max-payload", "100K") as server:
-        parts = ["work", "mail", "time", "across", "blocks", "fails", "evicted", "again"]
+        parts = ["work", "mail", "time", "across", "blocks", "fails", "evicted", "again", "told", "paged"]
         assert node(HERE / "flows.mjs", *parts, env={"PAWL_URL": server.url}).strip() == "all flows"
 
 

@@ -186,6 +186,26 @@ def shop(worker):
     @worker.orchestration("Bug")
     async def bug(ctx, x): return (await ctx.call(double, x))["amount"]
 
+    @worker.orchestration("Told")
+    async def told(ctx, id):
+        said = [await ctx.call(double, 1)]
+        for one in (id, ctx.instance + "-d", ctx.instance + "-d"):
+            try:
+                said.append(ctx.detach("Pair", 1, instance=one))
+            except pawl.CallRefused as error:
+                said.append(str(error))
+        ctx.attributes({"n%d" % n: n for n in range(32)})
+        try:
+            ctx.attributes(more=1)
+        except pawl.CallRefused as error:
+            said.append("32" in str(error))
+        said.append(await ctx.step(lambda: 5, name="inline"))
+        try:
+            ctx.detach("Pair", 1, instance=id)
+        except pawl.CallRefused as error:
+            said.append(str(error))
+        return [*said, await ctx.call(double, 2)]
+
     @worker.orchestration("Too")
     async def too(ctx, n):
         try:
@@ -210,6 +230,17 @@ def test_py_scenarios(server):
         first, second = out("Draws")
         assert first[0] <= second[0] and 0 <= first[1] < 1 and len(first[2]) == 36 and second[1:] == [True, "1.0.0", "Draws"]
         assert out("Mixed") == [1, 10, 7]
+
+
+def test_py_code_sees_what_the_server_refuses(server):
+    with Serving(server, shop) as s:
+        assert s.run("Pair", 1, instance="taken")["output"] == 4
+        taken = "instance 'taken' exists already"
+        want = [2, taken, "told-d", "instance 'told-d' exists already", True, 5, taken, 4]
+        assert s.run("Told", "taken", instance="told")["output"] == want
+        assert s.client.wait("told-d", timeout=20)["output"] == 4
+        sent = [e.get("attrs", {}).get("refused") for e in s.client.history("told") if e["kind"] == "OrchestrationChained"]
+        assert sent == [taken, None, "instance 'told-d' exists already", taken], sent
 
 
 def test_py_events_updates_and_what_code_tells(server):

@@ -130,6 +130,25 @@ def test_py_world_children_state_and_continue_as_new():
     assert "instance 'x' exists already" in failed(world, "again")
 
 
+def test_py_world_refuses_a_detached_start_of_a_taken_id():
+    world = World(worker)
+
+    async def twice(ctx):
+        said = [ctx.detach("Ends", instance="one")]
+        for id in ("one", ctx.instance):
+            try:
+                ctx.detach("Ends", instance=id)
+            except pawl.CallRefused as error:
+                said.append(str(error))
+        return said
+
+    async def ends(ctx):
+        return 1
+    world.orchestration("Twice", twice)
+    world.orchestration("Ends", ends)
+    assert world.run("Twice", instance="t") == ["one", "instance 'one' exists already", "instance 't' exists already"]
+
+
 def test_py_world_updates_and_messages_between_instances():
     world = World(worker)
 

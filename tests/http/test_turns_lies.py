@@ -35,11 +35,11 @@ def test_lies(server):
         ("step", [step(1, 1, good, {"do": "cancel", "ref": 1, "reason": "x"},
                        {"do": "cancel", "ref": 1, "reason": "x"})], "any", [1]),
         ("step", [step(1, 1, end("cancelled"))], None),                          # unasked
-        ("step", [step(1, 1, call(1, "A", big))], "any", [1]),                  # over the limit
-        ("step", [step(1, 1, call(1, "a/b", "x"))], "any", [1]),
-        ("step", [step(1, 1, timer(1, -1))], "any", [1]),
+        ("call", [step(1, 1, call(1, "A", big))], "any", [1]),                  # over the limit
+        ("call", [step(1, 1, call(1, "a/b", "x"))], "any", [1]),
+        ("call", [step(1, 1, timer(1, -1))], "any", [1]),
         ("step", [step(1, 1, {"do": "answer", "ref": 1, "data": "x"})], "any", [1]),
-        ("step", [step(1, 1, {"do": "state", "name": "k" * 300, "data": "x"})], "any", [1]),
+        ("call", [step(1, 1, {"do": "state", "name": "k" * 300, "data": "x"})], "any", [1]),
         ("step", [step(1, 1, {"do": "patch", "name": ""})], "any", [1]),
         ("step", [], "any", [1]),                                                # no step
         ("wait", [step(1, 1, good)], None),                                      # neither end nor wait

@@ -118,6 +118,57 @@ def test_children_across(server):
     assert server.ended("p-1-free")["output"] == 8
 
 
+def detach(ref, instance, **more):
+    return {"do": "detach", "ref": ref, "name": "Below", "data": "1", "instance": instance, **more}
+
+
+def test_detached_start_of_an_id_that_is_taken(server):
+    """The code learns it at the call, as C code does: the decision must be marked, and nothing is recorded before."""
+    w = Worker(server, "Above", "Below")
+    server.start_instance("Echo", 1, "taken")
+    server.start_instance("Above", 1, "d-1")
+    t, text = w.turn(), "instance 'taken' exists already"
+    for n, lie in enumerate(([detach(1, "taken")], [call(1, "A"), detach(2, "taken")],
+                             [call(1, "a/b", refused="no"), detach(2, "taken")])):
+        a = w.answer(t, [step(1, 1, *lie)], "any", [1])
+        assert (a["status"], a["code"], a["message"], a["seq"]) == ("refused", "call", text, (2, 3, 4)[n]), a
+    a = w.answer(t, [step(1, 1, detach(1, "free"), detach(2, "free"))], "any", [1])     # one id, two starts
+    assert (a["code"], a["message"], a["seq"]) == ("call", "instance 'free' exists already", 3), a
+    assert kinds(server, "d-1") == []
+    marked = {"do": "detach", "ref": 2, "name": "Below", "refused": text}
+    assert w.answer(t, [step(1, 1, detach(1, "free"), marked, call(3, "A"))], "any", [3])["status"] == "ok"
+    sent = [e for e in server.get(I + "d-1/history").json["events"] if e["kind"] == "OrchestrationChained"]
+    assert [e.get("attrs", {}).get("refused") for e in sent] == [None, text], sent
+    t = w.turn()
+    assert t["instance"] == "free"
+    assert w.answer(t, [step(1, 1, end("completed", output=""))])["status"] == "ok"
+
+
+def test_an_id_that_a_refused_answer_reserved_is_free(server):
+    w = Worker(server, "Above", "Below")
+    for one in ("r-1", "r-2"):
+        server.start_instance("Above", 1, one)
+    turns = []
+    while len(turns) < 2:
+        turns += w.turns()
+    lie, good = [step(1, 1, detach(1, "once"), call(9, "A"))], [step(1, 1, detach(1, "once"), call(2, "A"))]
+    r = w.exchange([(turns[0], lie, "any", [2]), (turns[1], good, "any", [2])])
+    assert [a["status"] for a in r["answered"]] == ["refused", "ok"], r["answered"]
+
+
+def test_attributes_that_are_too_many(server):
+    w = Worker(server, "Life")
+    server.start_instance("Life", 1, "a-1")
+    t = w.turn()
+    many = {"do": "attributes", "attributes": {"n%d" % n: n for n in range(32)}}
+    more = {"do": "attributes", "attributes": {"one": 1}}
+    a = w.answer(t, [step(1, 1, many, more, call(1, "A"))], "any", [1])
+    assert (a["status"], a["code"], a["seq"]) == ("refused", "call", 3) and "32" in a["message"], a
+    marked = {"do": "attributes", "refused": a["message"]}
+    assert w.answer(t, [step(1, 1, many, marked, call(1, "A"))], "any", [1])["status"] == "ok"
+    assert len(server.get(I + "a-1").json["attributes"]) == 32
+
+
 def test_fan_in_asks_twice(server):
     w = Worker(server, "Life")
     n = 40

@@ -22,6 +22,14 @@ struct bench {
     execution *x;
 };
 
+static enum engine_taken taken(void *user, pawl_str instance)
+{
+    (void)user;
+    return pawl_str_is(instance, "busy")     ? TAKEN_YES
+           : pawl_str_is(instance, "unsure") ? TAKEN_UNKNOWN
+                                             : TAKEN_NO;
+}
+
 static void bench_init(struct bench *b, pawl_orchestration_fn *fn, void *user)
 {
     *b = (struct bench){.pool = fiber_pool_create(2), .mem = pawl_mem_new()};
@@ -31,7 +39,8 @@ static void bench_init(struct bench *b, pawl_orchestration_fn *fn, void *user)
         .code = {.fn = fn,      .remote = !fn, .user = user, .stack_bytes = 256 * 1024, .name = "T"},
         .rules = {.payload_max = 1000},
         .instance = pawl_s("i"),
-        .execution = 1
+        .execution = 1,
+        .taken = taken
     };
     b->x = execution_create(&spec);
 }
@@ -182,6 +191,51 @@ TEST(mail_that_is_due_waits_for_its_step)
     bench_deinit(&w);
 }
 
+/* ---- Ids that are taken ------------------------------------------------------------- */
+
+static pawl_result starts_busy(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = pawl_start_detached(ctx, "B", input, PAWL_CHILD_OPTS(.instance = "busy"));
+    return pawl_done(ctx, r.ok ? "started" : "refused");
+}
+
+#define DETACH(id, ...)                                                                            \
+    {                                                                                              \
+        .deed = PAWL_DEED_DETACH, .ref = 1, .name = pawl_s("B"), .instance = pawl_s(id),           \
+        __VA_ARGS__                                                                                \
+    }
+
+TEST(a_worker_is_told_that_an_id_is_taken_and_records_what_c_code_records)
+{
+    struct bench c, w, again;
+    struct mail start = mail_of(PAWL_MSG_START, 0, "T", "");
+
+    bench_init(&c, starts_busy, NULL);
+    bench_init(&w, NULL, NULL);
+    bench_init(&again, NULL, NULL);
+    ck_assert_int_eq(send(&c, &start, NULL, 0), ENGINE_ENDED);
+    ck_assert_int_eq(SEND(&w, start, DETACH("busy"), DONE("started")), ENGINE_REFUSED);
+    ck_assert_str_eq(w.finding.text, "instance 'busy' exists already");
+    ck_assert_uint_eq(w.finding.seq, 2);
+    ck_assert_int_eq(
+        SEND(&again, start, DETACH("", .refused = pawl_s(w.finding.text)), DONE("refused")),
+        ENGINE_ENDED);
+    expect_same(&c, &again);
+    bench_deinit(&c);
+    bench_deinit(&w);
+    bench_deinit(&again);
+}
+
+TEST(a_store_that_cannot_say_whether_an_id_is_taken_refuses_no_call)
+{
+    struct bench w;
+    struct mail start = mail_of(PAWL_MSG_START, 0, "T", "");
+
+    bench_init(&w, NULL, NULL);
+    ck_assert_int_eq(SEND(&w, start, DETACH("unsure"), DONE("")), ENGINE_NO_MEMORY);
+    bench_deinit(&w);
+}
+
 /* ---- Lies -------------------------------------------------------------------------- */
 
 static void refuse(const pawl_decision *list, size_t count, uint64_t seq, const char *why)
@@ -210,9 +264,9 @@ TEST(lies_are_refused)
     REFUSED(1, "the next one is 1", CALL(2, "A", ""));
     REFUSED(2, "it is 1", CALL(1, "A", ""));
     REFUSED(1, "after the end", DONE(""), CALL(1, "A", ""));
-    REFUSED(1, "not marked as refused", CALL(1, "A", large));
-    REFUSED(1, "not marked as refused", CALL(1, "a/b", ""));
-    REFUSED(1, "not marked as refused", TIMER(1, -1));
+    REFUSED(1, "input is 1999 bytes", CALL(1, "A", large));
+    REFUSED(1, "activity name has a '/'", CALL(1, "a/b", ""));
+    REFUSED(1, "delay is -1 ms", TIMER(1, -1));
     REFUSED(1, "not open", {.deed = PAWL_DEED_CANCEL, .ref = 1});
     REFUSED(1, "no cancellation", {.deed = PAWL_DEED_FINISH, .end = PAWL_DEED_CANCELLED});
     REFUSED(1, "no update", {.deed = PAWL_DEED_ANSWER, .ref = 1});

@@ -52,6 +52,7 @@ class TurnLoop:
         self.turn_ms = 10000
         self.clock: Tuple[int, float] = (0, 0.0)           # the server's now, and ours when it said so
         self.idle: Dict[str, str] = {}                     # run -> token of its last commit
+        self.given: Dict[str, Tuple[Dict[str, Any], Dict[int, str]]] = {}   # run -> its turn, and the calls refused in it
         self.answers: Dict[str, Answer] = {}               # run -> what was not sent yet
         self.sent: Dict[str, List[Inline]] = {}            # run -> results inside that answer
         self.flying: Dict[str, Call] = {}                  # run -> the call that has its answer
@@ -255,12 +256,14 @@ class TurnLoop:
             for run in list(self.answers):
                 self._drop(run, self.sent.pop(run, []))
             self.answers.clear()
+            self.given.clear()
             self.idle.clear()
             self.runs.forget_all()
         self.boot = boot
 
     def _answered(self, run: str, answered: Dict[str, Any], answer: Answer, results: List[Inline]) -> None:
         status = answered["status"]
+        turn, refusals = self.given.pop(run, ({}, {}))
         if status == "ok":
             self._done(results)
             if run not in self.runs.runs:
@@ -272,7 +275,10 @@ class TurnLoop:
         self._drop(run, results)
         if status != "refused":
             return
-        if answered.get("code") in ("at", "lease"):        # about the result, not about the code
+        if answered.get("code") == "call" and turn.get("token") == answered["token"]:
+            self.in_hand[turn["token"]] = time.monotonic()
+            return self._turn({**turn, "leases": ()}, {**refusals, answered["seq"]: answered["message"]})
+        if answered.get("code") in ("at", "lease", "call"):    # of results alone: the next turn has them
             if any("m" in step for step in answer.get("steps", ())):
                 self.answers[run] = {"token": answered["token"], "release": True}
             return
@@ -283,11 +289,13 @@ class TurnLoop:
     def _drop(self, run: str, results: List[Inline]) -> None:
         """Its memory is worth nothing; the results in it are."""
         self.idle.pop(run, None)
+        self.given.pop(run, None)
         self.runs.forget(run)
         for inline in results:
             self._hand_in(inline)
 
-    def _turn(self, turn: Dict[str, Any]) -> None:
+    def _turn(self, turn: Dict[str, Any], refusals: Optional[Dict[int, str]] = None) -> None:
+        """Drive it.  With `refusals` once more: the server refused these calls, and the code is told."""
         run = turn["run"]
         if run in self.flying:
             self.held.setdefault(run, []).append(turn)
@@ -301,7 +309,7 @@ class TurnLoop:
             return self.runs.forget(run)
         try:
             with self.watch.over(turn):
-                answer = self.runs.drive(self._whole(turn))
+                answer = self.runs.drive(self._whole(turn), refusals)
         except (Error, *Trouble) as error:
             say("%s: its history cannot be read (%s)" % (turn["instance"], error))
             answer = {"token": turn["token"], "release": True}
@@ -309,6 +317,7 @@ class TurnLoop:
             self.runs.forget(run)
             answer = {"token": turn["token"], "bug": {"error": "this worker cannot drive it: %.300s" % error}}
         self.answers[run] = answer                         # without steps, if it brings only leases
+        self.given[run] = (turn, refusals or {})
         self._begin(run, turn.get("leases", ()))
 
     def _whole(self, turn: Dict[str, Any]) -> Dict[str, Any]:

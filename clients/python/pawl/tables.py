@@ -3,7 +3,8 @@
 
 Each call of the code that starts something takes the next task id and becomes one decision; on replay it
 meets the recorded one (replay.py).  A call that breaks a limit is refused at the call: it takes its id,
-and is closed, failed, with the sentence.  On replay the record says whether it was refused.
+and is closed, failed, with the sentence.  On replay the record says whether it was refused.  What only the
+server knows (an id that is taken) `refuses` says: it is asked live, with the number of the call's event.
 
 Invariants: tasks[i] has the id i + 1; `unseen` has the events and updates that came and that the code was
 not told of, in the order in which they came; an update is `owed` from its acceptance until its answer.
@@ -32,6 +33,7 @@ class Tables(Cursor):
         self.unseen: List[Handle[Any]] = []
         self.state: Dict[str, str] = {}
         self.inline: Dict[int, Callable[[], Any]] = {}
+        self.refuses: Callable[[int, Decision], Optional[str]] = lambda seq, decision: None   # the server's word
 
     def warn(self, text: str) -> None:
         """A line for the author; not while replaying."""
@@ -48,6 +50,8 @@ class Tables(Cursor):
         family = kinds.FAMILIES[kind]
         decision = {"do": family.do, "ref": task.id, **members}
         name, data = limits.cut(decision.get("name", ""), limits.NAME_BYTES), decision.get("data", "")
+        if refused is None and self.live:
+            refused = self.refuses(self.seq + 1, decision)
         if refused is not None and self.live:
             decision = {"do": family.do, "ref": task.id, "refused": limits.cut(refused, limits.REFUSAL_BYTES)}
             if "name" in members:
@@ -71,6 +75,8 @@ class Tables(Cursor):
         self.check()
         name = limits.cut(decision.get("name", ""), limits.NAME_BYTES)
         data = more.pop("data", None) or decision.get("data", "")
+        if refused is None and self.live:
+            refused = self.refuses(self.seq + 1, decision)
         if refused is not None and self.live:
             decision = {k: v for k, v in decision.items() if k in ("do", "cleared")}
             decision["refused"] = limits.cut(refused, limits.REFUSAL_BYTES)
@@ -110,7 +116,7 @@ class Tables(Cursor):
 
     def _answer(self, task: Handle[Any], data: str, rejected: bool, api: str, left: bool = False) -> None:
         decision: Decision = {"do": "answer", "ref": task.id, "data": data, **({"rejected": True} if rejected else {})}
-        wrong = limits.payload("its answer", data, self.limits) if self.live else None
+        wrong = limits.payload("its answer", data, self.limits) or self.refuses(self.seq + 1, decision) if self.live else None
         if wrong is not None:
             decision = {"do": "answer", "ref": task.id, "refused": wrong}
         self.decide(kinds.ANSWERED, decision, task.name, data, api, rejected=rejected, left=left)

@@ -85,6 +85,7 @@ class World:
         self._check = check
         self._dice = None if seed is None else random.Random(seed)
         self._driver = Driver(capacity=1000000)
+        self._driver.judge = self._refusal
         self._activities: Dict[str, Tuple[Callable[..., Any], Registration]] = {}
         self._fakes: Dict[str, Any] = {}
         self._instances: Dict[str, _Instance] = {}
@@ -348,6 +349,14 @@ class World:
             child = slot.more.get("instance")
             if child in self._instances:
                 self._letter(child, kind=kinds.CANCEL_REQUESTED, data=decision["reason"])
+
+    def _refusal(self, run: Any, decision: Mapping[str, Any]) -> Optional[str]:
+        """Why a server refuses this call, and no worker can know it."""
+        id = decision.get("instance")
+        if decision["do"] != "detach":
+            return None
+        before = any(d.get("do") == "detach" and d.get("instance") == id for d in run.step)
+        return "instance '%s' exists already" % id if before or id in self._instances else None
 
     def _start_child(self, it: _Instance, kind: str, execution: int, slot: Any, decision: Mapping[str, Any]) -> None:
         id = decision["instance"]

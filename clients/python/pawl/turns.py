@@ -36,6 +36,7 @@ class Driver:
         self.runs: "collections.OrderedDict[str, Run]" = collections.OrderedDict()
         self.capacity = capacity
         self.limits: Mapping[str, Any] = {}
+        self.judge: Optional[Callable[[Run, Dict[str, Any]], Optional[str]]] = None   # a world's: what a server knows
 
     def add(self, code: Code) -> None:
         self.code[code.name, code.version] = code
@@ -69,9 +70,12 @@ class Driver:
 
     # ---- One turn ----------------------------------------------------------------------
 
-    def drive(self, turn: Turn) -> Answer:
-        """The answer to a turn.  Raises Missing when its history must be fetched first."""
+    def drive(self, turn: Turn, refusals: Optional[Mapping[int, str]] = None) -> Answer:
+        """The answer to a turn.  Raises Missing when its history must be fetched first.
+
+        `refusals`: calls of an earlier answer to this turn that the server refused, by the number of their event."""
         run = self._run_of(turn)
+        run.refuses = self._refuses(run, refusals or {})
         run.feed([_text(e) for e in turn["events"] if e["seq"] > run.seq])
         steps: List[Dict[str, Any]] = []
         state = turn.get("carried") or ()
@@ -82,7 +86,11 @@ class Driver:
             decisions = run.message(_text(message), [_text(s) for s in state] if number == 1 else ())
             if decisions is not None:
                 steps.append({"m": number, "seq": before + 1, "decisions": decisions})
+        run.refuses = self._refuses(run, {})
         return self._answer(run, turn["token"], steps)
+
+    def _refuses(self, run: Run, refusals: Mapping[int, str]) -> Callable[[int, Dict[str, Any]], Optional[str]]:
+        return lambda seq, decision: refusals.get(seq) or (self.judge(run, decision) if self.judge else None)
 
     def result(self, run_id: str, token: str, lease: str, ref: int, data: str, at: int,
                answer: Optional[Answer] = None) -> Optional[Answer]:

@@ -127,14 +127,24 @@ void coming_fetched(pawl_runtime *rt)
             free(map_removes(&rt->mail.coming, (pawl_str){c->id, c->len}));
 }
 
-void coming_pass(pawl_runtime *rt)
+const struct coming *coming_mark(const pawl_runtime *rt)
 {
-    while (rt->mail.spoken_for) {
+    return rt->mail.spoken_for;
+}
+
+void coming_take_back(pawl_runtime *rt, const struct coming *mark)
+{
+    while (rt->mail.spoken_for && rt->mail.spoken_for != mark) {
         struct coming *c = rt->mail.spoken_for;
         rt->mail.spoken_for = c->next;
         if (!c->message)
             free(map_removes(&rt->mail.coming, (pawl_str){c->id, c->len}));
     }
+}
+
+void coming_pass(pawl_runtime *rt)
+{
+    coming_take_back(rt, NULL);
 }
 
 void coming_free(pawl_runtime *rt)

@@ -12,10 +12,15 @@
 
 #include "runtime/core/runtime.h"
 
+struct coming;
+
 /* The engine asks for a detached start: may it take this id?  A free id is reserved by this call. */
 enum engine_taken coming_ask(void *rt, pawl_str instance);
 /* A child reserves it, if it is free. */
 void coming_speak(void *rt, pawl_str instance);
+/* What was decided since the mark is taken back in this pass: the ids it reserved are free again. */
+const struct coming *coming_mark(const pawl_runtime *rt);
+void coming_take_back(pawl_runtime *rt, const struct coming *mark);
 /* A start by name has a row.  Of several with one id, the detached one goes first. */
 void coming_add(pawl_runtime *rt, const pawl_message *m);
 /* Another start of this id goes before this one. */

@@ -16,6 +16,7 @@
 
 #include "base/utf8.h"
 #include "engine/remote_code.h"
+#include "runtime/core/coming.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
@@ -48,7 +49,8 @@ struct answering {
     size_t step;             /* the next one */
     struct letter **results; /* letters of inline steps, made here; the stage's when it stands */
     size_t result_count;
-    bool blocked, troubled; /* the instance is blocked now; memory or the store failed */
+    bool blocked, troubled;        /* the instance is blocked now; memory or the store failed */
+    const struct coming *reserved; /* ids, before this answer */
 };
 
 PAWL_PRINTF(3, 4)
@@ -129,8 +131,9 @@ static bool deliver(struct answering *at, struct letter *l, const pawl_turn_step
     remote_play_begin(rt, at->token.uid, at->code, step ? &play : NULL, start_attrs);
     struct delivered v = turn_deliver(rt, l);
     bool played = remote_play_end(rt, &refused, &finding);
-    if (refused) {
-        refuse(at, "step", "%s", finding.text);
+    if (refused) { /* with a seq: that call of the code is, and the code can be told */
+        refuse(at, finding.seq ? "call" : "step", "%s", finding.text);
+        at->ret->seq = finding.seq;
         return false;
     }
     at->troubled = v.kind != VERDICT_DONE;
@@ -265,6 +268,7 @@ static void undo(struct answering *at)
 {
     struct resident *r = resident_by_uid(at->rt, at->token.uid);
 
+    coming_take_back(at->rt, at->reserved);
     if (!r)
         return;
     if (r->stage)
@@ -457,8 +461,11 @@ static void take_block(struct answering *at)
 /* FIRST: its instance is in this group. */
 static enum verdict_kind answer_one(pawl_runtime *rt, struct exchange *ex)
 {
-    struct answering at = {
-        .rt = rt, .ex = ex, .a = &ex->request.answers[ex->at], .ret = &ex->answered[ex->at]};
+    struct answering at = {.rt = rt,
+                           .ex = ex,
+                           .a = &ex->request.answers[ex->at],
+                           .ret = &ex->answered[ex->at],
+                           .reserved = coming_mark(rt)};
 
     at.ret->token = at.a->token;
     pawl_status found = find(&at);

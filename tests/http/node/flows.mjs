@@ -209,6 +209,51 @@ async function fails() {
   assert.ok(new TaskFailed("Type: text").type === "Type");
 }
 
+// ---- Calls that the server refuses ---------------------------------------------------------------
+
+worker.orchestration("Told", async (ctx, id) => {
+  const said = [await ctx.call(square, 2)];
+  const tries = (call) => { try { said.push(call()); } catch (error) { said.push(`${error.constructor.name}: ${error.message}`); } };
+  for (const instance of [id, `${ctx.instance}-d`, `${ctx.instance}-d`]) tries(() => ctx.detach("Fails", 0, { instance }));
+  ctx.attributes(Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`n${n}`, n])));
+  tries(() => ctx.attributes({ more: 1 }));
+  said.push(await ctx.step("inline", () => 5));
+  tries(() => ctx.detach("Fails", 0, { instance: id }));
+  return [...said, await ctx.call(square, 3)];
+});
+
+async function told() {
+  await run("Fails", 0, { instance: "taken" });
+  const id = await run("Told", "taken"), taken = "Refused: instance 'taken' exists already";
+  const output = (await ended(id)).output;
+  assert.match(output.splice(4, 1)[0], /^Refused: .*32/);
+  assert.deepEqual(output, [4, taken, `${id}-d`, `Refused: instance '${id}-d' exists already`, 5, taken, 9]);
+  await ended(`${id}-d`);
+}
+
+// A cold run of more events than a turn has.
+worker.orchestration("Pages", async (ctx) => {
+  for (let i = 0; i < 1200; i++) ctx.status(`${i}`);
+  return ctx.event("Go");
+});
+
+async function paged() {
+  const id = await run("Pages", null);
+  await until(async () => (await client.get(id)).custom_status === "1199", "its first step");
+  const other = new Worker(client, { say: (text) => said.push(text) });
+  worker.stop();
+  await served;
+  other.orchestration("Pages", async (ctx) => {
+    for (let i = 0; i < 1200; i++) ctx.status(`${i}`);
+    return ctx.event("Go");
+  });
+  const again = other.run({ signals: false });
+  await client.raise(id, "Go", 7);
+  assert.equal((await ended(id)).output, 7);
+  other.stop();
+  await again;
+}
+
 // ---- A run that is not kept is built again -------------------------------------------------------
 
 async function evicted() {
@@ -225,7 +270,7 @@ async function evicted() {
   await served;
 }
 
-const parts = { work, mail, time, across, blocks, fails, evicted, again, rerun };
+const parts = { work, mail, time, across, blocks, fails, evicted, again, rerun, told, paged };
 const served = worker.run({ signals: false });
 await until(async () => client.start("Fails", 0, { instance: "first" }).then(() => true, () => false), "the server knows the code");
 for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)) {

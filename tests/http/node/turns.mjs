@@ -129,6 +129,8 @@ async function worlds() {
   }, { A: () => { throw new Final("never"); } }).run("T"), [Refused.name, "ChildFailed", TaskFailed.name, TaskCancelled.name]);
   assert.equal(ChildExists.name, await world(async (ctx) => { ctx.detach("T2", 1, { instance: "kid" }); return ctx.child("T2", 1, { instance: "kid" }).catch((e) => e.constructor.name); })
     .orchestration("T2", async () => 1).run("T"));
+  assert.deepEqual(await world(async (ctx) => ["kid", "kid"].map((instance) => { try { return ctx.detach("T2", 1, { instance }); } catch (e) { return `${e.constructor.name} ${e.message}`; } }))
+    .orchestration("T2", async () => 1).run("T"), ["kid", "Refused instance 'kid' exists already"]);
 }
 
 async function orders() {

@@ -60,7 +60,15 @@ export class World {
     this.queues = {}; // name → items pushed
     this.#dice = dice;
     this.#check = check;
+    this.#runner.judge = (run, wire) => this.#refusal(run, wire);
     if (guards) installGuards();
+  }
+
+  /** Why a server refuses this call, and no worker can know it. */
+  #refusal(run, { do: verb, instance }) {
+    if (verb !== "detach") return undefined;
+    const taken = this.#instances.has(instance) || run.step.some((d) => d.do === "detach" && d.instance === instance);
+    return taken ? `instance '${instance}' exists already` : undefined;
   }
 
   orchestration(name, options, run) {

@@ -300,10 +300,16 @@ export class Run {
     return e;
   }
 
+  /** What only the server knows of a call (its id is taken): by the number of its event, or by a world. */
+  refuses(wire) {
+    return this.live ? this.refusals?.get(this.seq + 1) ?? this.judge?.(this, wire) : undefined;
+  }
+
   /** A decision that opens a task: its cell. */
   start(call, wire, refused) {
     const id = this.cells.length + 1, family = FAMILIES[call.kind];
     call.ref = wire.ref = id;
+    refused ??= this.refuses(wire);
     if (refused !== undefined && this.live) wire = refusedWire(wire, refused);
     const e = this.decide(call, wire);
     this.last = capture();
@@ -320,6 +326,7 @@ export class Run {
 
   /** A decision without a task; the text of its refusal, or undefined. */
   plain(call, wire, refused) {
+    refused ??= this.refuses(wire);
     if (refused !== undefined && this.live) wire = refusedWire(wire, refused);
     const e = this.decide(call, wire);
     this.last = capture();

@@ -52,10 +52,8 @@ export class Runner {
       this.drop(turn.run);
       run = undefined;
     }
-    if (!run) {
-      run = this.make(turn);
-      if (turn.after > 0) events = await whole(turn);
-    }
+    if (turn.more || (!run && turn.after > 0)) events = await whole(turn);
+    run ??= this.make(turn);
     run.limits = this.limits;
     return { run, events: run.seq === 0 ? events : events.filter((e) => e.seq > run.seq) };
   }
@@ -71,15 +69,18 @@ export class Runner {
     }
   }
 
-  /** Drive the code through a turn: {run, answer}. */
-  async drive(turn, whole) {
+  /** Drive the code through a turn: {run, answer}.  `refusals`: calls of an earlier answer to this turn that
+   *  the server refused, by the number of their event. */
+  async drive(turn, whole, refusals) {
     const { run, events } = await this.#runOf(turn, whole);
+    Object.assign(run, { refusals, judge: this.judge });
     await run.feed(events);
     const steps = [];
     for (let i = 0; i < turn.messages.length && !run.broken && !run.ended; i++) {
       const step = await run.message(turn.messages[i], i === 0 ? turn.carried : undefined);
       if (step && !run.broken) steps.push({ m: i + 1, seq: step.seq, decisions: step.decisions });
     }
+    run.refusals = undefined; // they are of this turn
     return { run, answer: this.#answer(run, turn.token, steps) };
   }
 

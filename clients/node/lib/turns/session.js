@@ -218,10 +218,10 @@ export class Session {
     this.#free = null;
   }
 
-  async #drive(turn) {
+  async #drive(turn, refusals = new Map()) {
     let driven;
     try {
-      driven = await this.#runner.drive(turn, (t) => this.#history(t, 0));
+      driven = await this.#runner.drive(turn, (t) => this.#history(t, 0), refusals);
     } catch (error) {
       this.#say(`a turn of '${turn.instance}' is given back: ${error.message}`);
       this.#runner.drop(turn.run);
@@ -229,7 +229,9 @@ export class Session {
       return;
     }
     const { run, answer } = driven;
-    await this.#conclude(run, answer, []); // without messages too: then nothing is recorded, and no turn is held
+    const said = await this.#conclude(run, answer, []); // without messages too: then nothing is recorded, and no turn is held
+    if (said.status === "refused" && said.code === "call") // the code is told, and the token is still good
+      return this.#drive({ ...turn, leases: [] }, refusals.set(said.seq, said.message));
     if (!run.lost) this.#begin(run, turn.leases);
   }
 
@@ -250,14 +252,15 @@ export class Session {
     if (said.status === "ok") {
       run.token = said.next;
       this.#begin(run, said.leases);
-      return;
+      return said;
     }
     if (this.#runner.drop(run.id)) this.#runner.forgotten.push(run.id);
     run.lost = true;
     if (said.status === "blocked") this.#sayBlocked(run, answer);
-    const ofResult = said.code === "at" || said.code === "lease"; // not of what the code decided
+    const ofResult = ["at", "lease", "call"].includes(said.code); // a call: told when its turn comes, or now by #drive
     if (said.status === "refused" && !ofResult && !answer.bug) await this.#confess(run, answer.token, said);
     else for (const result of results) await this.#handIn(run, result);
+    return said;
   }
 
   #sayBlocked(run, { mismatch, bug }) {
