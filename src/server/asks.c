@@ -56,6 +56,7 @@ static const struct {
     {handle_history, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "1000")},
     {NULL, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "100")},
     {handle_executions, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
+    {handle_overview, TEXT("with", 0, "all: what instances wait for, queues and rates, too; one answer for all callers, about a second old at most", .words = "all")},
     {handle_get, TEXT("with", 0, "why: the reasons in the same answer", .words = "why")},
     {handle_export, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
     {handle_turn_history, WHOLE("after", 0, 0, INT64_MAX, "the seq of the last event that is known", .otherwise = "0")},

@@ -21,6 +21,7 @@ struct given {
 
 extern const struct given gives_server[], gives_instances[], gives_schedules[], gives_queues[],
     gives_workers[], gives_turns[], gives_limits[];
+extern const struct shape gives_queue_counts; /* of a queue in a list */
 
 /* clang-format off */
 #define SHAPE(id, name, example) \

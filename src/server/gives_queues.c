@@ -94,9 +94,9 @@ SHAPE(done, "QueueDone", NULL);
     NUMBER("oldest_age_seconds", NEEDED | OR_NULL, 0, 0, "of the item first in line")
 
 static const struct field counts_fields[] = {COUNTS, END};
-SHAPE(counts, "QueueCounts", NULL);
+const struct shape gives_queue_counts = {"QueueCounts", BODY_JSON, counts_fields, NULL, false, NULL, NULL};
 static const struct field queues_fields[] = {
-    OBJECTS("queues", NEEDED, &counts, "by name"),
+    OBJECTS("queues", NEEDED, &gives_queue_counts, "by name"),
     TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
     END
 };

@@ -88,17 +88,53 @@ static const struct field kind_fields[] = {
 };
 SHAPE(kind, "OrchestrationCounts", NULL);
 static const struct field problem_fields[] = {
-    TEXT("kind", NEEDED, "of the problem", .words = "blocked failed suspended health"),
+    TEXT("kind", NEEDED, "of the problem", .words = "blocked failed suspended health retrying no_worker"),
     COUNT_FIELD("count", "instances with it"),
     MOMENT("since", "the oldest of them"),
     TEXT("detail", NEEDED | OR_NULL, "what one of them says"),
     TEXT("orchestration", NEEDED | OR_NULL, "of them"),
+    TEXT("activity", 0, "of them"),
+    WHOLE("attempt", 0, 0, UINT32_MAX, "retrying: the highest"),
     TEXTS("instances", NEEDED, 0, 5, "some of them"),
     END
 };
 SHAPE(problem, "Problem", NULL);
+static const struct field event_fields[] = {
+    TEXT("event", NEEDED, "not raised yet"),
+    TEXT("orchestration", NEEDED, "of those that wait for it"),
+    COUNT_FIELD("count", "of them"),
+    MOMENT("oldest", "since then the first one waits"),
+    TEXT("instance", NEEDED, "that one"),
+    END
+};
+SHAPE(event, "WaitedEvent", NULL);
+static const struct field waited_activity_fields[] = {
+    TEXT("activity", NEEDED, "instances wait for"),
+    COUNT_FIELD("running", "a worker has it"),
+    COUNT_FIELD("queued", "no worker has taken it"),
+    COUNT_FIELD("backing_off", "another attempt follows later"),
+    COUNT_FIELD("attempt", "the highest"),
+    MOMENT("oldest", "since then the first one waits"),
+    TEXT("instance", NEEDED, "that one"),
+    END
+};
+SHAPE(waited_activity, "WaitedActivity", NULL);
+static const struct field waits_fields[] = {
+    WHOLE("looked", NEEDED | OR_NULL, 0, 200, "this many of the newest were looked at; null: all that run"),
+    OBJECTS("events", NEEDED, &event, "most waited for first"),
+    OBJECTS("activities", NEEDED, &waited_activity, "most waited for first"),
+    OBJECTS("problems", NEEDED, &problem, "retrying: three attempts or more; no_worker: not taken for 20 s"),
+    END
+};
+SHAPE(waits, "Waits", NULL);
 static const struct field overview_fields[] = {
     MOMENT("now", "the clock of the server"),
+    TRUTH("current", 0, "with=all: nothing changed since this was put together"),
+    WHOLE("made", 0, 0, INT64_MAX, "with=all: how many were put together since the start; 0: for this caller alone"),
+    OBJECT("waits", 0, &waits, "with=all: what running instances wait for"),
+    OBJECTS("queues", 0, &gives_queue_counts, "with=all: as in GET /queue, at most 1,000"),
+    OBJECT("series", 0, NULL, "with=all: as in GET /api/v1/series, of the last 300 seconds"),
+    WHOLE("from", 0, 0, INT64_MAX, "with=all: the first second of series begins"),
     OBJECT("counts", NEEDED, &by_state, "instances by state"),
     TRUTH("exact", NEEDED, "false: older instances are still being counted; ask again"),
     OBJECTS("orchestrations", NEEDED, &kind, "by name"),

@@ -247,6 +247,11 @@ bool guard_sees(const struct call *c, pawl_str queue)
     return false;
 }
 
+bool guard_sees_all(const struct call *c)
+{
+    return !c->caller.queues.len;
+}
+
 bool guard_queue(struct call *c, const char *queue)
 {
     if (guard_sees(c, pawl_s(queue)))

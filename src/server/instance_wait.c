@@ -140,6 +140,7 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count)
     streams_note(s->streams, changes, count);
     census_note(s->census, changes, count);
     series_look(s->series);
+    atomic_fetch_add(&s->changes, 1);
     const pawl_str *bodies = render_ends(s, changes, count);
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < count; i++) {

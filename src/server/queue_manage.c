@@ -142,6 +142,12 @@ static bool write_allowed(struct names *n, const char *prefix)
     return true;
 }
 
+bool queues_write(struct call *c, pawl_json *w, uint32_t most)
+{
+    struct names names = {.c = c, .w = w, .left = most};
+    return write_allowed(&names, NULL);
+}
+
 void handle_queues(struct call *c)
 {
     int64_t limit;

@@ -33,6 +33,8 @@ void handle_queue(struct call *c);
 void handle_messages(struct call *c);
 void handle_message(struct call *c);
 void handle_locks(struct call *c);
+/* Inside an array: the queues that the caller may see, at most `most`.  False: answered. */
+bool queues_write(struct call *c, pawl_json *w, uint32_t most);
 
 void handle_get_config(struct call *c); /* queue_config.c */
 void handle_put_config(struct call *c);

@@ -51,7 +51,7 @@ const struct route server_routes[] = {
     ROUTE("GET", "/api/v1/registry", handle_registry, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "", "200", "the code this server has: orchestrations with versions, activities, modules"),
     ROUTE("GET", "/api/v1/overview", handle_overview, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
-     "", "200", "counts by state and orchestration, problems by cause, the process"),
+     "with", "200", "counts by state and orchestration, problems by cause, the process"),
     ROUTE("GET", "/api/v1/series", handle_series, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "seconds", "200", "what was done in each of the last seconds"),
     ROUTE("GET", "/api/v1/node", handle_node, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",

@@ -12,6 +12,7 @@
 #include "base/misuse.h"
 #include "server/census.h"
 #include "server/series.h"
+#include "server/shared_text.h"
 #include "server/stream.h"
 
 #include <errno.h>
@@ -214,6 +215,8 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     s->streams = streams_create(s);
     s->census = census_create();
     s->series = series_create(s->rt, s->census);
+    s->overview = shared_create();
+    s->waits = shared_create();
     return s;
 }
 
@@ -225,7 +228,7 @@ pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, p
     if (!IS_THERE(rt, "a runtime", err) || !OPTIONS_TAKE(&known, opts, "pawl_server_opts", err))
         return NULL;
     pawl_server *s = create(rt, &known);
-    if (!s || !s->tokens || !s->streams || !s->series) {
+    if (!s || !s->tokens || !s->streams || !s->series || !s->overview || !s->waits) {
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         pawl_server_free(s);
         return NULL;
@@ -313,6 +316,8 @@ void pawl_server_free(pawl_server *s)
     loop_stop(s);
     streams_destroy(s->streams);
     series_destroy(s->series);
+    shared_destroy(s->overview);
+    shared_destroy(s->waits);
     census_destroy(s->census);
     tokens_close(s->tokens);
     map_deinit(&s->waiting);

@@ -32,6 +32,7 @@
 
 struct census;
 struct series;
+struct shared_text;
 
 #define METRICS_BUCKETS 15 /* of the time that answers take */
 
@@ -117,10 +118,12 @@ struct pawl_server {
     bool read_stop;
     atomic_ullong n_dropped; /* requests of clients that were gone before anything was done */
 
-    struct streams *streams; /* stream.c */
-    struct census *census;   /* census.c */
-    struct series *series;   /* series.c */
-    struct tokens *tokens;   /* tokens.c */
+    struct streams *streams;              /* stream.c */
+    struct census *census;                /* census.c */
+    struct series *series;                /* series.c */
+    struct shared_text *overview, *waits; /* overview.c */
+    atomic_ullong changes; /* commits that were told, after everything else knows them */
+    struct tokens *tokens; /* tokens.c */
     atomic_ullong n_requests, n_status[6];
     atomic_ullong n_took[METRICS_BUCKETS], took_us; /* how long answers took; see metrics.c */
 };
@@ -220,6 +223,7 @@ bool guard_check(struct call *c);
 bool guard_judge(struct call *c);
 /* May the token of this call see the queue? */
 bool guard_sees(const struct call *c, pawl_str queue);
+bool guard_sees_all(const struct call *c); /* every queue */
 /* The same; false, and the answer is there. */
 bool guard_queue(struct call *c, const char *queue);
 bool guard_is_loopback(const char *host);

@@ -30,7 +30,7 @@ import {
 	table
 } from "./ui.js";
 import {act, curl} from "./api.js";
-import {overviewOf, series} from "./offers.js";
+import {overviewOf} from "./offers.js";
 import {live, pace} from "./live.js";
 import {bulk, startDialog} from "./actions.js";
 
@@ -191,10 +191,12 @@ export default function overview(root, route, app) {
 	const p = page(root, {
 		title: "Overview",
 		read: async () => {
-			[data, live.samples] = await Promise.all([overviewOf(!data), series(300)]);
+			data = await overviewOf();
+			live.samples = data.samples;
 			live.stats = {counts: data.counts, problems: data.problems.length};
 			live.changed();
 			if (!data.exact) p.soon(300);
+			else if (!data.current) p.soon(pace(1500));
 		},
 		hears(type, d) {
 			if (type !== "changes") return;
@@ -341,11 +343,11 @@ export default function overview(root, route, app) {
 	const waiting = () =>
 		panel(
 			"Waiting for somebody",
-			dim(data.looked ? `of the newest ${data.looked} open ones` : "events nobody raised yet"),
-			data.waiting.length
+			dim(data.waits.looked ? `of the newest ${data.waits.looked} open ones` : "events nobody raised yet"),
+			data.waits.events.length
 				? table(
 						[["Event"], ["Orchestration", "dim"], ["Instances", "r"], ["Longest", "r"]],
-						data.waiting.slice(0, 8).map(w => [
+						data.waits.events.slice(0, 8).map(w => [
 							h(
 								"a",
 								{

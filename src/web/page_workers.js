@@ -138,12 +138,12 @@ export default function workers(root, route, app) {
 	const p = page(root, {
 		title: "Workers",
 		hears: t => t === "changes" && p.soon(pace(3000)),
-		read: async () =>
-			([activities, people, limited] = await Promise.all([
-				overviewOf(!activities).then(o => o.activities),
-				api.workers(),
-				api.limits()
-			])),
+		read: async () => {
+			let told;
+			[told, people, limited] = await Promise.all([overviewOf(), api.workers(), api.limits()]);
+			activities = told.waits.activities;
+			if (!told.current) p.soon(pace(3000));
+		},
 		view: () => [
 			head("Workers", people.length ? num(people.length) : ""),
 			p.error && !activities

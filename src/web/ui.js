@@ -559,6 +559,7 @@ export function page(root, o) {
 	p.close = () => {
 		stop();
 		clearTimeout(timer);
+		timer = true; // a read that ends later asks for no other
 		p.draw.stop();
 		o.close?.();
 	};

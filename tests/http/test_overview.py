@@ -126,6 +126,74 @@ def test_problems_are_grouped_by_cause(server):
     assert got[0]["detail"]
 
 
+def everything(server):
+    return expect(server.get(A + "/overview?with=all"), 200).json
+
+
+def settled(server):
+    """With every commit in it."""
+    for _ in range(100):
+        got = everything(server)
+        if got["current"] and got["exact"]:
+            return got
+        time.sleep(0.1)
+    raise AssertionError("never current: %s" % got)
+
+
+def test_one_answer_for_all_who_look(server):
+    server.ended(server.start_instance("Echo", 1, "shared-1"))
+    first = settled(server)
+    again = [everything(server) for _ in range(200)]
+    assert len({a["made"] for a in again}) <= 1 + (again[-1]["now"] - first["now"]) / 1000
+    stop = threading.Event()
+
+    def work():
+        for n in range(100000):
+            if stop.is_set():
+                return
+            server.post(A + "/instances", {"orchestration": "Echo", "input": 1,
+                                           "instance": "shared-b%d" % n}, fresh=True)
+    thread = threading.Thread(target=work)
+    thread.start()
+    before, seen, asked = everything(server), set(), 0
+    while len(seen) < 3:                          # under load: one for many questions
+        got = everything(server)
+        asked += 1
+        seen.add(got["made"])
+    stop.set()
+    thread.join()
+    made = got["made"] - before["made"]
+    assert made <= 1 + (got["now"] - before["now"]) / 1000, (made, asked)
+    assert asked > 3 * made, (made, asked)
+    last = settled(server)                       # and nothing is forgotten
+    assert last["counts"] == overview(server)["counts"]
+
+
+def test_everything_says_who_is_waited_for(server):
+    for n in range(3):
+        server.start_instance("Ask", 1, "w-%d" % n)
+    expect(server.post("/queue/w-mail/push", {"item": 1}), 200)
+    got = settled(server)
+    plain = overview(server)
+    assert set(plain) < set(got) and "waits" not in plain
+    event = [e for e in got["waits"]["events"] if e["instance"] == "w-0"]
+    assert len(event) == 1 and event[0]["orchestration"] == "Ask", got["waits"]
+    assert event[0]["count"] >= 3 and event[0]["oldest"] <= got["now"]
+    assert "w-mail" in [q["name"] for q in got["queues"]]
+    assert all(len(v) == 300 for v in got["series"].values())
+    for n in range(3):
+        expect(server.post(A + "/instances/w-%d/terminate" % n), 202)
+    assert not [e for e in settled(server)["waits"]["events"] if e["instance"].startswith("w-")]
+    assert "with" in expect(server.get(A + "/overview?with=some"), 400).json["error"]["message"]
+
+
+def test_everything_has_activities_that_nobody_takes(server):
+    server.start_instance("RemoteOrder", 1, "act-1")
+    got = settled(server)["waits"]["activities"]
+    mine = [a for a in got if a["instance"] == "act-1" or a["activity"] == "Charge"]
+    assert mine and mine[0]["queued"] >= 1 and mine[0]["running"] == 0, got
+
+
 def test_series_have_what_happened(server):
     before = expect(server.get(A + "/series?seconds=600"), 200).json
     for n in range(20):

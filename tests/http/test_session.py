@@ -72,6 +72,19 @@ def test_what_the_caller_may_do_is_told_without_an_error():
         assert said["needs_token"] is False and said["scope"] == "admin" and said["token"] is None, said
 
 
+def test_an_overview_that_all_share_shows_a_token_its_queues_alone():
+    server, (all_of_it, some) = guarded(["admin"], ["read+", "--queues", "mail-"])
+    with server.start():
+        whole, part = ({"Authorization": "Bearer " + t} for t in (all_of_it, some))
+        for name in ("mail-1", "other"):
+            expect(server.post("/queue/%s/push" % name, {"item": 1}, headers=whole), 200)
+        for _ in range(2):                       # made, and then shared
+            for who, want in ((whole, {"mail-1", "other"}), (part, {"mail-1"})):
+                got = expect(server.get("/api/v1/overview?with=all", headers=who), 200).json
+                assert {q["name"] for q in got["queues"]} == want, got["queues"]
+                assert (got["made"] == 0) == (who is part)
+
+
 def test_what_is_no_token_signs_nobody_in():
     server, (secret,) = guarded(["read"])
     with server.start():

@@ -658,18 +658,18 @@ tests.awkward = async () => {
 tests.what_a_server_tells = async () => {
 	const seconds = n => Array.from({length: 60}, (_, i) => (i % 7) * n);
 	const answers = {
-		"/api/v1/overview": {
+		"/api/v1/overview*": {
 			now: Date.now(),
 			exact: true,
+			current: true,
+			waits: {looked: null, events: [], activities: [], problems: []},
+			queues: [{name: "told", ready: 2, locked: 0, paused: true, oldest_age_seconds: 5}],
 			node: {},
 			counts: {running: 1234567, completed: 42},
 			orchestrations: [{name: "Checkout", counts: {running: 7}, p50_ms: 12, p95_ms: 345}],
 			problems: [
 				{kind: "failed", count: 3, orchestration: "Checkout", detail: "no", since: Date.now()}
-			]
-		},
-		"/api/v1/series?*": {
-			now: Date.now(),
+			],
 			series: {
 				starts: seconds(2),
 				ended: seconds(2),
@@ -690,7 +690,7 @@ tests.what_a_server_tells = async () => {
 		"a chart for each figure that is told, and none for others"
 	);
 	ok(/3 Checkout failed/.test(await p.textContent(".needs")), "problems are those of the server");
-	ok(/thumbnails/.test(await p.textContent("main")), "what is not told comes from lists");
+	ok(/told is paused/.test(await p.textContent(".needs")), "and those of its queues");
 	await p.shot("told");
 	await p.visit("#/instances?status=running,failed&sort=updated");
 	ok(await p.$(".vr"), "a list that the server does not know is sifted here");
