@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/scratch.c -- see scratch.h.  A test runs in a child of its program: the name of the
- * program's schema is made in the parent, connections are made in each child. */
+/*
+ * tests/scratch.c -- see scratch.h.  A test runs in a child of its program: the name of the
+ * program's schema is made in the parent, connections are made in each child.
+ *
+ * One is made in the parent and empties the schema for every child, one after another: a new
+ * session would read the catalog for all tables first, which takes longer than emptying them.  Only
+ * whole exchanges go over it, so that it is at rest whenever a child begins; a child that ended in
+ * the middle of one leaves `midway` set, and nobody uses it any more.  Children never close it.
+ */
 #include "scratch.h"
 
 #include "store/postgres/libpq.h"
@@ -9,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define SQL_BYTES 6000
@@ -16,8 +24,10 @@
 static pid_t program; /* the parent of all tests */
 static PGconn *connection;
 static pid_t connected; /* whose connection that is */
+static PGconn *shared;  /* of the parent and all children */
+static bool *midway;    /* in memory that they share: somebody is using it */
 
-__attribute__((constructor)) static void remember_program(void)
+__attribute__((constructor(200))) static void remember_program(void)
 {
     program = getpid();
 }
@@ -28,24 +38,50 @@ const char *scratch_server(void)
     return url && *url ? url : NULL;
 }
 
-static PGconn *connect_once(void)
+static PGconn *connect_new(void)
 {
     const char *const keys[] = {"dbname", "options", NULL};
     const char *const values[] = {scratch_server(), "-c client_min_messages=error", NULL};
     pawl_error err = {0};
-    if (connection && connected == getpid() && pq.status(connection) == PQ_CONNECTION_OK)
-        return connection;
     if (libpq_load(&err) != PAWL_OK) {
         fprintf(stderr, "%s\n", err.text);
         return NULL;
     }
+    PGconn *c = pq.connectdbParams(keys, values, 1);
+    if (pq.status(c) != PQ_CONNECTION_OK)
+        fprintf(stderr, "%s: %s", scratch_server(), pq.errorMessage(c));
+    return c;
+}
+
+static PGconn *connect_once(void)
+{
+    if (connection && connected == getpid() && pq.status(connection) == PQ_CONNECTION_OK)
+        return connection;
     if (connection && connected == getpid())
         pq.finish(connection);
     connected = getpid();
-    connection = pq.connectdbParams(keys, values, 1);
-    if (pq.status(connection) != PQ_CONNECTION_OK)
-        fprintf(stderr, "%s: %s", scratch_server(), pq.errorMessage(connection));
+    connection = connect_new();
     return connection;
+}
+
+void scratch_share(void)
+{
+    if (shared || !scratch_server() || getpid() != program)
+        return;
+    midway = mmap(NULL, sizeof(*midway), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (midway == MAP_FAILED)
+        abort();
+    shared = connect_new();
+}
+
+static bool exchange(PGconn *c, const char *sql)
+{
+    PGresult *r = pq.exec(c, sql);
+    enum pq_result status = pq.resultStatus(r);
+    if (status != PQ_COMMAND_OK && status != PQ_TUPLES_OK)
+        fprintf(stderr, "%.200s: %s", sql, pq.resultErrorMessage(r));
+    pq.clear(r);
+    return status == PQ_COMMAND_OK || status == PQ_TUPLES_OK;
 }
 
 static PGresult *__attribute__((format(printf, 1, 0))) ask(const char *format, va_list args)
@@ -125,19 +161,26 @@ void scratch_new(struct scratch *ret)
     name_it(ret, ++count);
 }
 
+#define EMPTY                                                                                      \
+    "DO $$DECLARE t text;BEGIN FOR t IN SELECT format('%%I.%%I',schemaname,tablename) FROM"        \
+    " pg_tables WHERE schemaname='%s' AND tablename NOT IN('meta','lane') LOOP"                    \
+    " EXECUTE 'DELETE FROM '||t;END LOOP;"                                                         \
+    "IF to_regclass('%s.lane') IS NOT NULL THEN"                                                   \
+    " UPDATE %s.lane SET epoch=0,life=0,pid=0,owner='',taken_ms=0;"                                \
+    "PERFORM setval('%s.epochs',1,false);END IF;END$$"
+
 /* Deleting rows is much faster than making the tables again. */
 void scratch_same(struct scratch *ret)
 {
+    char sql[SQL_BYTES];
     name_it(ret, 0);
-    char *sql = scratch_text("SELECT string_agg(format('DELETE FROM %%I.%%I',schemaname,tablename),"
-                             "';') FROM pg_tables WHERE schemaname='%s'"
-                             " AND tablename NOT IN('meta','lane')",
-                             ret->schema);
-    if (sql && strlen(sql) > 1)
-        (void)scratch_do("%s;UPDATE %s.lane SET epoch=0,life=0,pid=0,owner='',taken_ms=0;"
-                         "ALTER SEQUENCE %s.epochs RESTART",
-                         sql, ret->schema, ret->schema);
-    free(sql);
+    (void)snprintf(sql, sizeof(sql), EMPTY, ret->schema, ret->schema, ret->schema, ret->schema);
+    if (!shared || *midway) {
+        (void)scratch_do("%s", sql);
+        return;
+    }
+    *midway = true;
+    *midway = !exchange(shared, sql);
 }
 
 void scratch_drop(const struct scratch *s)
@@ -151,4 +194,6 @@ __attribute__((destructor)) static void drop_the_program_s(void)
         (void)scratch_do("DROP SCHEMA IF EXISTS t%d CASCADE", (int)program);
     if (connection && connected == getpid())
         pq.finish(connection);
+    if (shared && getpid() == program)
+        pq.finish(shared);
 }

@@ -23,6 +23,8 @@ const char *scratch_server(void);
 
 /* A name that no other schema has, and the URL of it; the store makes the schema. */
 void scratch_new(struct scratch *ret);
+/* One connection for all tests of this program: scratch_same() is fast then.  Before the first. */
+void scratch_share(void);
 /* The one schema of this program, without rows if it was used before. */
 void scratch_same(struct scratch *ret);
 void scratch_drop(const struct scratch *s);

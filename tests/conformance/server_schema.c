@@ -49,6 +49,7 @@ static bool server_damage(void *user, pawl_store *s, pawl_damage what, uint64_t 
 pawl_conformance_factory server_schema(void)
 {
     static struct scratch place;
+    scratch_share();
     return (pawl_conformance_factory){.size = sizeof(pawl_conformance_factory),
                                       .name = "postgres",
                                       .user = &place,

@@ -15,6 +15,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+__attribute__((constructor)) static void share_server(void)
+{
+    scratch_share();
+}
+
 /* ---- The world ---------------------------------------------------------------- */
 
 static int64_t virtual_now(void *user)
