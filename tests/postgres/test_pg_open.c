@@ -107,6 +107,41 @@ TEST(an_older_schema_is_brought_up_to_date_postgres)
     scratch_drop(&schema);
 }
 
+/* The tables of step 4 are there already: it fails when steps 2 and 3 are done. */
+TEST(an_older_schema_that_cannot_be_changed_stays_as_it_is_postgres)
+{
+    struct scratch schema;
+    scratch_new(&schema);
+    expect_opens(schema.url);
+    ck_assert(scratch_do("DROP TABLE %s.object; ALTER TABLE %s.meta DROP COLUMN home;"
+                         "UPDATE %s.meta SET schema_no=1",
+                         schema.schema, schema.schema, schema.schema));
+    int64_t before = tables_in(&schema);
+    expect_refused(schema.url, "attributes");
+    ck_assert_int_eq(tables_in(&schema), before);
+    ck_assert_int_eq(scratch_number("SELECT schema_no FROM %s.meta", schema.schema), 1);
+    ck_assert_int_eq(scratch_number("SELECT count(*) FROM pg_attribute WHERE attname='home'"
+                                    " AND attrelid='%s.meta'::regclass",
+                                    schema.schema),
+                     0);
+    scratch_drop(&schema);
+}
+
+TEST(a_database_with_another_encoding_is_refused_postgres)
+{
+    struct scratch schema;
+    char url[500], name[80];
+    scratch_new(&schema);
+    snprintf(name, sizeof(name), "ascii_%s", schema.schema);
+    ck_assert(scratch_do("CREATE DATABASE %s ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"
+                         " TEMPLATE template0",
+                         name));
+    const char *rest = strchr(schema.url, '?');
+    snprintf(url, sizeof(url), "postgresql:///%s%s", name, rest);
+    expect_refused(url, "has the encoding SQL_ASCII; pawl needs UTF8: CREATE DATABASE");
+    ck_assert(scratch_do("DROP DATABASE %s", name));
+}
+
 /* A type in the way makes the third table fail. */
 TEST(tables_are_made_all_or_none_postgres)
 {

@@ -133,6 +133,48 @@ TEST(a_server_that_is_killed_loses_nothing_postgres)
     survive_end("kill", is_full() ? 10 : 1);
 }
 
+/* A child process: whoever waits for the standby is told not to, and then nobody waits any more. */
+static pid_t cancel_the_wait(const struct own_server *o)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid > 0)
+        return pid;
+    for (int i = 0; i < 3000; i++) {
+        if (scratch_number("SELECT count(pg_cancel_backend(a.pid)) FROM pg_stat_activity a"
+                           " JOIN %s.lane l ON l.pid=a.pid WHERE a.wait_event='SyncRep'",
+                           o->schema.schema) == 1)
+            _exit(!scratch_do("ALTER SYSTEM RESET synchronous_standby_names") ||
+                  !scratch_do("SELECT pg_reload_conf()"));
+        usleep(20000);
+    }
+    _exit(1);
+}
+
+/* The server says COMMIT and, in a notice, that it may be on one machine only: that is no yes. */
+TEST(a_commit_whose_wait_for_the_standby_was_cancelled_is_in_doubt_postgres)
+{
+    static struct own_server o;
+    int status = -1;
+    server_open(&o, "w", "");
+    chains_begin(&o.c, &o.schema, o.schema.url);
+    ck_assert(scratch_do("ALTER SYSTEM SET synchronous_standby_names='nobody'") &&
+              scratch_do("SELECT pg_reload_conf()"));
+    for (int i = 0; i < 500 && scratch_number("SELECT (current_setting('synchronous_standby_names')"
+                                              "='nobody')::int") != 1;
+         i++)
+        usleep(20000);
+    pid_t pid = cancel_the_wait(&o);
+    ck_assert_msg(chains_step(&o.c) == PAWL_OK, "%s", o.c.error.text);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(o.c.unknown, 1);
+    ck_assert_int_eq(o.c.committed, 1);
+    chains_check(&o.c);
+    chains_end(&o.c);
+    server_end(&o);
+}
+
 /* The log is on a small disk.  A server that cannot write it stops, and comes back when there is
  * room.  Segments that were used before need no room: a large record goes beyond them. */
 TEST(a_full_disk_loses_nothing_postgres)
