@@ -76,7 +76,7 @@ typedef enum pawl_deed_end {
 } pawl_deed_end;
 
 #define PAWL_DEED_LEASE       1U  /* call: an inline step, leased to this worker with the commit */
-#define PAWL_DEED_FRESH       2U  /* event: mail that came before is thrown away */
+#define PAWL_DEED_FRESH       2U  /* event: mail that came before is dropped */
 #define PAWL_DEED_ABANDON     4U  /* child: it outlives this execution */
 #define PAWL_DEED_INHERIT     8U  /* child, detach: it gets the attributes */
 #define PAWL_DEED_AWAIT_START 16U /* raise: kept until the instance is started */
@@ -85,7 +85,7 @@ typedef enum pawl_deed_end {
 
 typedef struct pawl_decision {
     pawl_deed deed;
-    uint64_t ref;        /* the next task id where a task opens; whom cancel and answer concern */
+    uint64_t ref;        /* opens a task: the next task id; cancel, answer: the task it is about */
     pawl_str name;       /* activity, event, update, orchestration, queue, state key, patch */
     pawl_str data;       /* input, item, value, status, attributes, output … */
     bool has_data;       /* refused decisions bring none */

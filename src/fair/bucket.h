@@ -2,10 +2,12 @@
 /*
  * fair/bucket.h -- limits and their buckets: places (concurrency) and tokens (rate).  Pure.
  *
- * The rate is GCRA: a bucket has one number, the time at which it would be empty of debts.  Each
- * start adds one interval; a start is allowed while the debt is below `burst` intervals.  So any
- * span of per_ms has at most count + burst starts, and the one number is all that is to be kept
- * over a restart.  A clock that was set back leaves no larger debt than a full one.
+ * The rate is GCRA (generic cell rate algorithm): a bucket has one number, the time at which it owes
+ * nothing any more.  Each start moves that time by one interval; a start is allowed while the debt is
+ * below `burst` intervals.  So any span of per_ms has at most count + burst starts, and only this
+ * number must be stored.  When the clock was set back, the debt is cut to `burst` intervals.
+ *
+ * Called by fair.c, by runtime/work (handout.c, work_limits.c, limit_view.c) and by the tests.
  */
 #ifndef PAWL_FAIR_BUCKET_H
 #define PAWL_FAIR_BUCKET_H
@@ -101,13 +103,13 @@ int64_t bucket_next_us(const struct fair_bucket *b, int64_t now_us);
 void lane_find_buckets(struct fair *f, struct fair_lane *lane);
 void lane_leave_buckets(struct fair *f, struct fair_lane *lane);
 void bucket_take(struct fair *f, struct fair_bucket *b, int64_t now_us);
-/* The start that was paid for last was none. */
+/* The start that was paid for last did not happen. */
 void bucket_refund(struct fair *f, struct fair_bucket *b);
 void bucket_give(struct fair_bucket *b);
 void bucket_forget_if_unused(struct fair *f, struct fair_bucket *b, int64_t now_us);
 void lane_unhang(struct fair_lane *lane);
 void lane_hang(struct fair *f, struct fair_lane *lane, struct fair_bucket *b, int64_t now_us);
-/* Wake what may go on in it, or know when. */
+/* Wake the lanes that it has room for, or note when it will have room. */
 void bucket_settle(struct fair *f, struct fair_bucket *b, int64_t now_us);
 void lane_make_ready(struct fair *f, struct fair_lane *lane);
 

@@ -3,7 +3,7 @@
  * fair/limit_json.h -- a limit as JSON (pawl/limit.h): read, checked, written.  Pure.
  *
  * Whatever was read here is a rule that bucket.h can follow.  Called by the runtime
- * (work/limits.c, work/limit_call.c) and the fuzzer.
+ * (work/work_limits.c, work/limit_call.c) and the fuzzer.
  */
 #ifndef PAWL_FAIR_LIMIT_JSON_H
 #define PAWL_FAIR_LIMIT_JSON_H

@@ -7,8 +7,10 @@
  * committed it waits for turns, at most as long as it said and not at all if it had answers -> at
  * the end of a pass that gave it turns, or when its time is over, it is answered and freed.
  *
- * Invariant: an exchange is in one place: the inbox or items, on stages (`pending` of them), or in
- * the list of those that wait.
+ * Invariant: an exchange is in one place: in the inbox or among the items of a pass, on stages
+ * (`pending` of them), or in the list of those that wait.
+ *
+ * Called by turns_answer.c, elsewhere.c and hand_out.c, and by the loop at the end of a pass.
  */
 #ifndef PAWL_RUNTIME_EXCHANGE_H
 #define PAWL_RUNTIME_EXCHANGE_H
@@ -57,7 +59,7 @@ void exchange_serve(pawl_runtime *rt, bool committed);
 int64_t exchange_next(const pawl_runtime *rt);
 /* Is there something to serve now? */
 bool exchange_may_serve(const pawl_runtime *rt);
-/* The waiting one that calls back with `arg` gets nothing any more. */
+/* Its client is gone: the call that waits with this `arg` is answered now. */
 void exchange_end_wait(pawl_runtime *rt, const void *arg);
 /* End it with an error. */
 void exchange_refuse(struct exchange *ex, pawl_status status, const char *format, ...)

@@ -5,6 +5,8 @@
  * A turn shows committed state only: its caller hands out nothing of an instance that this group
  * changes.  The worker gets the events that its session does not know, at most
  * PAWL_TURNS_EVENTS of them; it fetches the rest.
+ *
+ * Called by elsewhere.c; hand_out_events() by turns_client.c, on any thread.
  */
 #ifndef PAWL_RUNTIME_HAND_OUT_H
 #define PAWL_RUNTIME_HAND_OUT_H

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/remote/playing.h -- the part of a runtime that serves workers with orchestrations. [engine] */
+/*
+ * runtime/remote/playing.h -- a worker's answer while it is applied; opening and closing of the room.
+ * [engine]
+ *
+ * An answer is applied by delivering its letters a second time (instance/elsewhere.h).  Between
+ * remote_play_begin() and remote_play_end() this room holds the worker's step, which the execution
+ * of that instance takes instead of running code.
+ *
+ * Invariant: at most one answer is applied at a time.
+ *
+ * Called by turns_answer.c (begin and end), elsewhere.c, begin.c and finish.c (play), and by the loop.
+ */
 #ifndef PAWL_RUNTIME_PLAYING_H
 #define PAWL_RUNTIME_PLAYING_H
 

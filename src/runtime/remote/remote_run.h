@@ -5,6 +5,8 @@
  * See remotes.h for the states.  A run that asks is given to a call that waits: first to one of the
  * session that knows the run; if that session is alive and has no call waiting, the run waits for
  * it for two seconds; else to the call that waits longest and has the code.
+ *
+ * Called by elsewhere.c (letters), turns_answer.c (answers), and the other files of this room.
  */
 #ifndef PAWL_RUNTIME_REMOTE_RUN_H
 #define PAWL_RUNTIME_REMOTE_RUN_H

@@ -13,10 +13,10 @@
  *       │  └──────────────── READY ─────────────────┘ └─▶ its letters are delivered again
  *       └─ a message asks, no call waits: READY, the message is a row
  *
- * All of this is memory: a run that is forgotten is handed out with its whole history, messages are
- * rows, and the tokens of another process are lost.
+ * All of this is in memory, and may be lost: messages are rows in the store, a run that was forgotten
+ * is handed out with its whole history, and a token of an earlier process is refused.
  *
- * Invariants (remotes_check): a READY run is in one list, of its session or of its code; an OUT run
+ * Invariants (remote_check): a READY run is in one list, of its session or of its code; an OUT run
  * has letters or leases, and a session; run->session is in `sessions`.
  *
  * Private to runtime/remote; the other rooms use playing.h, remote_run.h and exchange.h.

@@ -3,8 +3,9 @@
  * runtime/work/limit_call.h -- clients' calls on limits: checked on the caller's thread, carried out
  * by the engine.
  *
- * A call writes the object in a round of its own; the limit is in force with that commit
- * (limits_committed).  Two calls on one limit wait for each other's commit.
+ * A call writes the object in a round of its own.  Once that is committed and the rows of its group
+ * are handed out, the limit is in force (limits_apply).  Of two calls on one limit the second waits
+ * for the commit of the first.
  *
  * Called by api/client.c and request/request.c.
  */

@@ -34,12 +34,12 @@ struct limit {
     uint64_t version;
 };
 
-/* The store does not know limits here: no lanes, or no objects. */
+/* Can this store have limits?  It needs lanes, objects and atomic rounds. */
 bool limits_work(const pawl_runtime *rt);
 
 /* Read limits and what was used of them. */
 pawl_status limits_open(pawl_runtime *rt, pawl_error *reterr);
-/* Without lanes. */
+/* The lanes are gone already. */
 void limits_close(struct handout *h);
 
 /* Does a limit name the activity? */
