@@ -398,6 +398,8 @@ static void play_end(execution *x, const pawl_decision *p)
 {
     pawl_error err;
 
+    if (p->end < PAWL_DEED_COMPLETED || p->end > PAWL_DEED_CANCELLED)
+        refuse(x, "no end has the number %d", (int)p->end);
     if (p->end == PAWL_DEED_CANCELLED && !x->cancel_requested)
         refuse(x, "it ends as cancelled, and no cancellation was requested");
     x->returned =

@@ -273,6 +273,16 @@ bool driver_start(struct sim *s, const char *instance, const char *program, cons
                                .raises = brings, .raise_count = (size_t)op->brings));
 }
 
+void driver_start_turned(struct sim *s, const char *instance)
+{
+    struct op *op = new_op(s, PAWL_OP_START, instance);
+    op->input = strdup("t");
+    (void)submit(s, op,
+                 PAWL_REQUEST(.op = PAWL_OP_START, .instance = op->instance, .name = "Turned",
+                              .version = "1.0.0", .data = pawl_s("t"), .allow_unregistered = true,
+                              .if_exists = PAWL_IF_EXISTS_SAME));
+}
+
 void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early)
 {
     struct op *op = new_op(s, PAWL_OP_RAISE, instance);
@@ -338,11 +348,13 @@ static void start_something(struct sim *s)
     if (s->plan.rate[SITE_taken] && prng_chance(&s->more, 200))
         (void)snprintf(id, sizeof(id), "%s%llu", prng_chance(&s->more, 500) ? "queue~q2~" : "q2-",
                        (unsigned long long)(s->max_id + prng_below(&s->more, 20)));
+    if (id[0] == 'u') /* these are for turned.c */
+        (void)snprintf(id, sizeof(id), "i0");
     const char *version = prng_chance(&s->work, 150) ? "1.0.0" : NULL;
     program_make(&s->work, &s->plan, program);
     if (prng_chance(&s->work, 250)) /* the same start once more */
         for (size_t i = s->op_count; i-- > 0;)
-            if (s->ops[i]->kind == PAWL_OP_START) {
+            if (s->ops[i]->kind == PAWL_OP_START && s->ops[i]->instance[0] != 'u') {
                 (void)driver_start(s, s->ops[i]->instance, s->ops[i]->input, NULL);
                 return;
             }
@@ -435,6 +447,8 @@ void driver_act(struct sim *s)
         busy_act(s);
     else if (s->plan.rate[SITE_limit] && prng_chance(&s->more, s->plan.rate[SITE_limit]))
         limited_act(s);
+    else if (s->plan.rate[SITE_turns] && prng_chance(&s->more, s->plan.rate[SITE_turns]))
+        turned_act(s);
     else if (s->plan.rate[SITE_doors] && s->op_count && prng_chance(&s->more, 60))
         rerun(s);
     else
@@ -463,6 +477,16 @@ void driver_removed(struct sim *s, struct seen *i)
 
 /* ---- Healing ----------------------------------------------------------------------------------- */
 
+/* Its wait has mail, and a worker has not looked yet. */
+static bool has_mail(const struct sim *s, const struct seen *i, const char *event)
+{
+    for (size_t k = 0; k < s->token_count && turned_is(i); k++)
+        if (s->tokens[k].rows && strcmp(s->tokens[k].instance, i->id) == 0 &&
+            strcmp(s->tokens[k].name, event) == 0)
+            return true;
+    return false;
+}
+
 /* Do one thing somebody waits for; false: nobody waits for a client. */
 bool driver_help(struct sim *s)
 {
@@ -481,7 +505,7 @@ bool driver_help(struct sim *s)
         }
         for (size_t t = 0; t < i->task_count && !i->end_kind; t++)
             if (i->tasks[t].kind == PAWL_EV_EXTERNAL_SUBSCRIBED &&
-                i->tasks[t].now == TASK_IS_OPEN) {
+                i->tasks[t].now == TASK_IS_OPEN && !has_mail(s, i, i->tasks[t].name)) {
                 driver_raise(s, i->id, i->tasks[t].name, false, false);
                 helped = true;
                 break;

@@ -247,7 +247,7 @@ void node_close(struct sim *s)
         if (s->ops[i]->result == OP_WAITING && s->ops[i]->node == n)
             sim_fail(s, "L5", "closed, but call %d to %s was not answered", (int)s->ops[i]->kind,
                      s->ops[i]->instance);
-    if (queues_open(s, n) || workers_open(s, n))
+    if (queues_open(s, n) || workers_open(s, n) || turned_open(s, n))
         sim_fail(s, "L5", "closed, but a call on a queue or of a worker was not answered");
     let_go(n);
     reopen_inner(s);
@@ -263,6 +263,7 @@ static void lose(struct sim *s, struct node *n)
     driver_lost(s, n);
     queues_lost(s, n);
     workers_lost(s, n);
+    turned_lost(s, n);
     s->node = NULL;
     node_open(s);
 }

@@ -260,6 +260,8 @@ void check_rows(struct sim *s)
 
 void check_waiting(struct sim *s, const struct seen *i, int64_t now_ms)
 {
+    if (turned_is(i)) /* its messages wait for a worker */
+        return;
     pawl_message_list mail = messages_of(s, i->uid, "");
     CHECKED(s, L2);
     for (size_t k = 0; k < mail.count; k++)
@@ -354,6 +356,10 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
                      "%s execution %llu: cancelled between two executions, and its code "
                      "never heard of it",
                      i->id, (unsigned long long)number);
+        return;
+    }
+    if (turned_is(i)) {
+        turned_replay(s, i, number, &list);
         return;
     }
     struct ledger ledger = {.saw = pawl_mem_alloc(s->mem, s->token_count + 1)};

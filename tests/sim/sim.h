@@ -13,6 +13,7 @@
  *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
  *   queues.h   queues: calls, answers, items and locks (I16)
  *   workers.c  workers outside: leases, results by token
+ *   turned.c   workers that run orchestrations (I36)
  *   schedules.c  schedules and their runs (I24, I25)
  *   busy.c     instances that never rest, callbacks that misbehave (L10, L11)
  *   oncancel.c activities that are cancelled while they run (L12)
@@ -88,7 +89,8 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(schedule) /* not a fault: schedules begin instances */                                       \
     X(doors)    /* not a fault: delayed starts, deadlines, reruns, raises of code and of starts */ \
     X(half)     /* a commit of the jsonl store ends between two of its writes */                   \
-    X(limit)    /* not a fault: limits on activities come, change and go */
+    X(limit)    /* not a fault: limits on activities come, change and go */                        \
+    X(turns)    /* not a fault: orchestrations in workers; some lie, some die */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -104,7 +106,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(I36) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
@@ -341,6 +343,7 @@ void rude_try(struct sim *s, struct node *node); /* inside a reply of that node 
 /* oncancel.c: the activity is cancelled while it runs; false: it was not, after all. */
 bool oncancel_run(struct node *n, pawl_activity *act);
 bool driver_start(struct sim *s, const char *instance, const char *program, const char *version);
+void driver_start_turned(struct sim *s, const char *instance); /* for turned.c */
 /* Was this call made, whatever became of it? */
 bool driver_asked(const struct sim *s, pawl_op kind, const char *id);
 bool driver_is_token(struct sim *s, pawl_str data, int *ret);
@@ -441,6 +444,19 @@ void workers_look(struct sim *s);
 void workers_lost(struct sim *s, const struct node *n);
 void workers_result(struct sim *s, const struct seen *i, const pawl_event *e);
 
+/* ---- turned.c ------------------------------------------------------------------------------------ */
+
+struct turned *turned_create(void);
+void turned_free(struct turned *all);
+void turned_act(struct sim *s);
+bool turned_help(struct sim *s);
+bool turned_is(const struct seen *i); /* does its code run in workers? */
+bool turned_open(const struct sim *s, const struct node *n);
+void turned_lost(struct sim *s, const struct node *n);
+/* The whole history of an execution, against its code. */
+void turned_replay(struct sim *s, const struct seen *i, uint64_t number,
+                   const pawl_event_list *list);
+
 /* ---- world.c --------------------------------------------------------------------------------- */
 
 struct counters {
@@ -497,6 +513,7 @@ struct sim {
     struct workers *workers;
     struct schedules *schedules;
     struct limited *limited;
+    struct turned *turned;
     int acts;  /* client calls made in the safety phase */
     bool mute; /* this one is not sent */
 };

@@ -330,6 +330,8 @@ static void gave_up(struct answering *at, struct letter **all, uint32_t count, u
     for (size_t i = 0; i < at->result_count; i++) /* no stage has them: their leases stand */
         letter_drop(rt, at->results[i], PAWL_OK, "");
     chain(all, 0, count, &list);
+    if (!is_refused(at))
+        at->ret->status = PAWL_TURN_LOST;
     if (!at->run)
         return;
     if (!is_refused(at)) { /* trouble: given again, one by one */
