@@ -66,7 +66,7 @@ PAWL_API void pawl_server_free(pawl_server *s);
 
 typedef struct pawl_token_info {
     char id[17];
-    char scope[8];   /* "read", "operate", "admin" */
+    char scope[8];   /* "work", "read", "operate", "admin" */
     pawl_str queues; /* prefixes of queue names, comma-separated; empty: all */
     pawl_str name;   /* for people */
     int64_t created_ms;

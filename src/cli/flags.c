@@ -267,7 +267,7 @@ const struct flag cli_flags[] = {
     {"url-file", 0, FLAG_TEXT, AT(url_file), "FILE", NULL, TAKES_SERVE,
      "write the address there once it listens; for scripts"},
     {"scope", 0, FLAG_TEXT, AT(scope), "SCOPE", NULL, TAKES_TOKEN,
-     "read, operate or admin (default operate); with --queues and a plus also outside /queue"},
+     "work, read, operate or admin (default operate); with --queues and a plus also outside /queue"},
     {"queues", 0, FLAG_TEXT, AT(queues), "PREFIXES", NULL, TAKES_TOKEN,
      "restrict it to queues that begin with one of these, comma-separated (default: no limit)"},
     {"name", 0, FLAG_TEXT, AT(name), "TEXT", NULL, TAKES_TOKEN,

@@ -36,7 +36,13 @@ struct reader_line;
 /* The client: still there; stopped sending and may be gone; gone for good. */
 enum asker { ASKER_HERE, ASKER_QUIET, ASKER_LOST };
 
-enum token_scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
+/* Each includes those before it, but read does not include work (scope_allows). */
+enum token_scope { SCOPE_PUBLIC, SCOPE_WORK, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
+
+static inline bool scope_allows(enum token_scope has, enum token_scope needed)
+{
+    return has >= needed && !(needed == SCOPE_WORK && has == SCOPE_READ);
+}
 
 struct param {
     pawl_str name, value; /* decoded, NUL-terminated */

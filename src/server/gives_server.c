@@ -21,7 +21,7 @@ SHAPE(version, "Version", NULL);
 
 static const struct field session_fields[] = {
     TRUTH("needs_token", NEEDED, "calls without one are refused"),
-    TEXT("scope", NEEDED | OR_NULL, "what the caller may do; null: nothing", .words = "read operate admin"),
+    TEXT("scope", NEEDED | OR_NULL, "what the caller may do; null: nothing", .words = "work read operate admin"),
     TEXT("token", NEEDED | OR_NULL, "the id of the caller's token"),
     {.name = "queues", .kind = KIND_TEXTS, .flags = NEEDED | OR_NULL, .about = "prefixes of the queues that the token allows; null: all"},
     TRUTH("queues_only", NEEDED, "the token is for queues and nothing else"),

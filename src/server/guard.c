@@ -205,9 +205,10 @@ static bool check_token(struct call *c, const char *given, const char *cookie)
         return true;
     }
     bool by_queue = c->route && c->route->family == FAMILY_QUEUE && c->args[0];
-    if (c->caller.scope >= needed && needed > SCOPE_PUBLIC && is_outside(c))
+    bool allowed = scope_allows(c->caller.scope, needed);
+    if (allowed && needed > SCOPE_PUBLIC && is_outside(c))
         return false;
-    if (c->caller.scope >= needed)
+    if (allowed)
         return !by_queue || guard_queue(c, c->args[0]);
     if (tokens != TOKENS_READ)
         guard_refuse_unreadable(c);

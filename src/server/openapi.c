@@ -245,7 +245,7 @@ static void write_security(struct call *c, pawl_json *w, const struct route *r)
 
 static void write_operation(struct call *c, pawl_json *w, const struct route *r)
 {
-    static const char *const scopes[] = {"public", "read", "operate", "admin"};
+    static const char *const scopes[] = {"public", "work", "read", "operate", "admin"};
     char method[8] = "";
     for (size_t i = 0; i < sizeof(method) - 1 && r->method[i]; i++)
         method[i] = (char)tolower((unsigned char)r->method[i]);
@@ -301,7 +301,8 @@ static void write_components(struct call *c, pawl_json *w)
     schemas_write(&all, w);
     pawl_json_key(w, "securitySchemes");
     pawl_json_raw(w, pawl_s("{\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
-                            "\"a token of pawl token new; its scope must reach x-scope\"}}"));
+                            "\"a token of pawl token new; its scope must reach x-scope (work < "
+                            "operate; read < operate < admin)\"}}"));
     pawl_json_end(w);
 }
 

@@ -85,7 +85,7 @@ static void write_queues(struct call *c, pawl_json *w)
 
 static void answer_session(struct call *c)
 {
-    static const char *const scopes[] = {NULL, "read", "operate", "admin"};
+    static const char *const scopes[] = {NULL, "work", "read", "operate", "admin"};
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "needs_token");

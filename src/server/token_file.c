@@ -39,6 +39,7 @@ enum token_scope token_scope(const char *word)
     return strcmp(word, "admin") == 0     ? SCOPE_ADMIN
            : strcmp(word, "operate") == 0 ? SCOPE_OPERATE
            : strcmp(word, "read") == 0    ? SCOPE_READ
+           : strcmp(word, "work") == 0    ? SCOPE_WORK
                                           : SCOPE_PUBLIC;
 }
 
@@ -237,12 +238,17 @@ static bool check_new(const char *scope, const char *queues, const char *name, p
     char word[10];
     (void)snprintf(word, sizeof(word), "%s", scope);
     if (strlen(scope) >= sizeof(word) || !take_scope(word, ret)) {
-        error_set(reterr, PAWL_INVALID, "there is no scope '%s'; use read, operate or admin",
+        error_set(reterr, PAWL_INVALID, "there is no scope '%s'; use work, read, operate or admin",
                   scope);
         return false;
     }
     if (name && (strlen(name) > 500 || !is_plain(name, true))) {
         error_set(reterr, PAWL_INVALID, "name: at most 500 bytes, no control characters");
+        return false;
+    }
+    if (queues && token_scope(ret->scope) == SCOPE_WORK) {
+        error_set(reterr, PAWL_INVALID,
+                  "queues: a token of the scope work has none; leave them out");
         return false;
     }
     ret->queues = pawl_s(queues);

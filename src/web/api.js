@@ -12,7 +12,7 @@ export const OURS = {"pawl-page": "1"};
 
 /** Who looks, as GET /session says it: {needs_token, scope, token, queues, queues_only, version}. */
 export const me = {scope: "admin"};
-const SCOPES = [null, "read", "operate", "admin"];
+const SCOPES = [null, "work", "read", "operate", "admin"];
 export const may = scope => SCOPES.indexOf(me.scope) >= SCOPES.indexOf(scope);
 export const know = async () => Object.assign(me, await get("/session"));
 

@@ -33,8 +33,8 @@ POST /queue/{queue}/resume|GET /queue/{queue}/config|POST /api/v1/work/poll
 POST /api/v1/work/{token}/complete|POST /api/v1/work/{token}/fail
 POST /api/v1/work/{token}/heartbeat|POST /api/v1/work/{token}/abandon
 """.replace("\n", "|").strip("|").split("|"))
-RANK = {"none": 0, "wrong": 0, "public": 0, "read": 1, "operate": 2, "admin": 3, "prefix": 3}
-ROLES = ["none", "wrong", "read", "operate", "admin", "prefix"]
+RANK = {"none": 0, "wrong": 0, "public": 0, "work": 0.5, "read": 1, "operate": 2, "admin": 3, "prefix": 3}
+ROLES = ["none", "wrong", "work", "read", "operate", "admin", "prefix"]
 
 
 def routes(server, headers=None):
@@ -52,6 +52,8 @@ def scope_of(method, pattern, claimed):
         return "admin"
     if name == "POST /api/v1/schedules:next":                # it has a body, and changes nothing
         return "read"
+    if pattern.startswith(("/api/v1/work/", "/api/v1/turns")):   # all that a worker calls, and nothing else
+        return "work"
     if name not in KNOWN:
         return claimed if RANK[claimed] > (0 if method == "GET" else 1) else "a scope"
     return "read" if method == "GET" else "operate"
@@ -72,7 +74,7 @@ def wanted(method, pattern, scope, role, open_door, host, origin, queue):
     rank = RANK[role]
     if role == "none" and open_door:
         rank = 3
-    if rank < RANK[scope]:
+    if rank < RANK[scope] or (role, scope) == ("read", "work"):
         return 401 if rank == 0 else 403
     if role == "prefix" and scope != "public" and not pattern.startswith("/queue") and pattern != "/api/v1/stream":
         return 403                                           # for queues, and nothing else
@@ -114,7 +116,7 @@ def run_matrix(*flags):
     new = lambda scope, *more: subprocess.run(
         [str(kit.PAWL), "token", "new", "--data", str(server.data), "--scope", scope, *more],
         check=True, capture_output=True, text=True).stdout.strip()
-    tokens = {"read": new("read"), "operate": new("operate"), "admin": new("admin"),
+    tokens = {"work": new("work"), "read": new("read"), "operate": new("operate"), "admin": new("admin"),
               "prefix": new("admin", "--queues", "mail,orders-")}
     tokens["wrong"] = tokens["admin"][:-4] + "zzzz"
     heads = {role: {"Authorization": "Bearer " + tokens[role]} for role in ROLES[1:]}
@@ -142,7 +144,7 @@ def run_matrix(*flags):
                             check_answer(reply, want, (method, pattern, role, good, more, queue))
                             count += 1
         for role in ROLES:                                   # what is not there, and not allowed
-            want = 404 if RANK[role] or (role == "none" and not flags) else 401
+            want = 403 if role == "work" else 404 if RANK[role] or (role == "none" and not flags) else 401
             check_answer(server.get("/nothing", headers=heads[role]), want, role)
             want = 405 if RANK[role] > 1 or (role == "none" and not flags) else 403 if RANK[role] \
                 else 401

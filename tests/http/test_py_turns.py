@@ -12,6 +12,7 @@ import time
 import kit
 import pawl
 from kit import Server, expect
+from test_security import token
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -19,9 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Serving:
     """A worker in threads of this process."""
 
-    def __init__(self, server, *register, **options):
-        self.client = pawl.Client(server.url)
-        self.worker = pawl.Worker(pawl.Client(server.url), name=options.pop("name", "w"), grace=5, poll_seconds=0.2, **options)
+    def __init__(self, server, *register, tokens=(None, None), **options):
+        self.client = pawl.Client(server.url, tokens[0])
+        self.worker = pawl.Worker(pawl.Client(server.url, tokens[1]), name=options.pop("name", "w"), grace=5, poll_seconds=0.2, **options)
         for one in register:
             one(self.worker)
         self.error = None
@@ -241,6 +242,20 @@ def test_py_code_sees_what_the_server_refuses(server):
         assert s.client.wait("told-d", timeout=20)["output"] == 4
         sent = [e.get("attrs", {}).get("refused") for e in s.client.history("told") if e["kind"] == "OrchestrationChained"]
         assert sent == [taken, None, "instance 'told-d' exists already", taken], sent
+
+
+def test_py_a_worker_needs_the_scope_work_and_no_more():
+    server = Server("--require-token", start=False)
+    both = [token(server, scope) for scope in ("operate", "work")]
+    with server.start(), Serving(server, shop, tokens=both) as s:
+        assert s.run("Pair", 3)["output"] == 12 and s.run("Mixed")["output"] == [1, 10, 7]
+        assert s.run("Errors")["output"][0] == 3
+        for call in (lambda c: c.start("Pair", 1), lambda c: c.get("x"), lambda c: c.pop("mail"), lambda c: c.raise_event("x", "E")):
+            try:
+                call(s.worker.client)
+                raise AssertionError("a worker's token did more than a worker's work")
+            except pawl.Error as error:
+                assert error.status == 403, error
 
 
 def test_py_events_updates_and_what_code_tells(server):

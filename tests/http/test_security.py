@@ -128,6 +128,8 @@ def test_tokens():
     for queues in ("", ",", "a,", ",a", "a,,b", "-", "a b"):   # an empty prefix would be every queue
         done = run("new", "--queues", queues)
         assert done.returncode == 2 and done.stdout == "" and "queues" in done.stderr, (queues, done)
+    done = run("new", "--scope", "work", "--queues", "mail")
+    assert done.returncode == 2 and "the scope work has none" in done.stderr, done
     assert run("new", "--scope", "read+").returncode == 2 and run("new", "--scope", "+").returncode == 2
     assert json.loads(run("ls", "-o", "json").stdout)["tokens"] == []
 
