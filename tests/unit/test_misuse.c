@@ -383,6 +383,38 @@ static void nothing_turned(void *arg, const pawl_turns_reply *reply)
     (void)reply;
 }
 
+/* Texts inside a call of a worker that have a length and no bytes. */
+static void try_odd_turns(void *arg)
+{
+    (void)arg;
+    pawl_decision d = {.deed = PAWL_DEED_CALL, .ref = 1, .name = pawl_s("A"), .data = odd};
+    pawl_turn_step step = {.message = 1, .seq = 1, .decisions = &d, .count = 1};
+    pawl_turn_answer a = {
+        .token = pawl_s("t"), .form = PAWL_TURN_STEPS, .steps = &step, .step_count = 1};
+    pawl_turn_code code = {.name = pawl_s("A"), .version = odd};
+    pawl_turns q = {.protocol = PAWL_TURNS_PROTOCOL,
+                    .session = pawl_s("0123456789abcdef"),
+                    .answers = &a,
+                    .answer_count = 1};
+    open_world();
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    d = (pawl_decision){.deed = PAWL_DEED_EVENT, .ref = 1, .name = pawl_s("E"), .ask = odd};
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    step = (pawl_turn_step){.seq = 1, .lease = odd};
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    a = (pawl_turn_answer){.token = pawl_s("t"), .form = PAWL_TURN_BUG, .text = odd};
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    q.answer_count = 0;
+    q.beats = &odd;
+    q.beat_count = 1;
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+    q.beat_count = 0;
+    MISUSE(pawl_turns_exchange(c, &q, NULL, NULL, &err));
+    q.code = &code;
+    q.code_count = q.has_code = 1;
+    MISUSE(pawl_turns_exchange(c, &q, nothing_turned, NULL, &err));
+}
+
 static void try_turns(void *arg)
 {
     (void)arg;
@@ -518,8 +550,8 @@ TEST(calls_with_a_status_answer_misuse)
 {
     static void (*const tries[])(void *) = {try_writes,      try_reads,     try_queue_writes,
                                             try_queue_reads, try_schedules, try_stored_schedules,
-                                            try_limits,      try_turns,     try_workers,
-                                            try_apps,        try_files};
+                                            try_limits,      try_turns,     try_odd_turns,
+                                            try_workers,     try_apps,      try_files};
     for (size_t i = 0; i < COUNT_OF(tries); i++) {
         struct child_end end;
         run_child(tries[i], NULL, &end);

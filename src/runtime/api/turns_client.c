@@ -84,17 +84,43 @@ static bool check_answers(const pawl_turns *q, pawl_error *err)
     return true;
 }
 
+static bool step_is_there(const pawl_turn_step *step)
+{
+    bool there = (step->decisions || !step->count) && !is_odd(step->lease) && !is_odd(step->data);
+
+    for (size_t i = 0; there && i < step->count; i++) {
+        const pawl_decision *d = &step->decisions[i];
+        there = !is_odd(d->name) && !is_odd(d->data) && !is_odd(d->instance) &&
+                !is_odd(d->version) && !is_odd(d->reason) && !is_odd(d->refused) && !is_odd(d->ask);
+    }
+    return there;
+}
+
+static bool answer_is_there(const pawl_turn_answer *a)
+{
+    bool there = (a->steps || !a->step_count) && (a->refs || !a->ref_count) && !is_odd(a->token) &&
+                 !is_odd(a->code) && !is_odd(a->text) && !is_odd(a->recorded) &&
+                 !is_odd(a->attempted) && !is_odd(a->site) && !is_odd(a->trace);
+
+    for (size_t i = 0; there && i < a->step_count; i++)
+        there = step_is_there(&a->steps[i]);
+    return there;
+}
+
 /* No list and no text has a length and no bytes. */
 static bool has_what_it_counts(const pawl_turns *q)
 {
     bool there = (q->code || !q->code_count) && (q->answers || !q->answer_count) &&
                  (q->beats || !q->beat_count) && (q->forget || !q->forget_count);
-    for (size_t i = 0; there && i < q->answer_count; i++) {
-        const pawl_turn_answer *a = &q->answers[i];
-        there = (a->steps || !a->step_count) && (a->refs || !a->ref_count) && !is_odd(a->token);
-        for (size_t k = 0; there && k < a->step_count; k++)
-            there = a->steps[k].decisions || !a->steps[k].count;
-    }
+
+    for (size_t i = 0; there && i < q->code_count; i++)
+        there = !is_odd(q->code[i].name) && !is_odd(q->code[i].version);
+    for (size_t i = 0; there && i < q->answer_count; i++)
+        there = answer_is_there(&q->answers[i]);
+    for (size_t i = 0; there && i < q->beat_count; i++)
+        there = !is_odd(q->beats[i]);
+    for (size_t i = 0; there && i < q->forget_count; i++)
+        there = !is_odd(q->forget[i]);
     return there && !is_odd(q->session) && !is_odd(q->worker);
 }
 
@@ -227,7 +253,7 @@ pawl_status pawl_turns_exchange_sized(pawl_client *c, const pawl_turns *request,
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
 
-    if (!is_there(request, "pawl_turns_exchange", "a request", err))
+    if (!is_there(request && fn, "pawl_turns_exchange", "a request and a function", err))
         return err->status;
     if (!sizes || memcmp(sizes, ours, sizeof(ours)) != 0) {
         error_set(err, PAWL_MISUSE,
