@@ -61,6 +61,7 @@ static const struct field steered_schedule_fields[] = {
     TEXT("name", NEEDED, "of the schedule"),
     TEXT("instance", 0, "of a trigger: what was started"),
     TRUTH("accepted", NEEDED, "true: recorded"),
+    TRUTH("started", 0, "trigger of an orchestration: its instance is there; false: it is not yet, after 5 s"),
     END
 };
 SHAPE(steered_schedule, "ScheduleAccepted", NULL);

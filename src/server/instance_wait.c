@@ -146,6 +146,8 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (changes[i].published || is_end(&changes[i]))
             wake = poll_tell(&s->state_waiting, &changes[i]) || wake;
+        if (changes[i].was < 0 && !changes[i].queue.ptr)
+            wake = poll_tell(&s->begin_waiting, &changes[i]) || wake;
         if (changes[i].answered || is_end(&changes[i]))
             wake = poll_tell(&s->update_waiting, &changes[i]) || wake;
         if (is_end(&changes[i]))

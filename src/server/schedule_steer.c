@@ -3,9 +3,11 @@
  * server/schedule_steer.c -- schedules over HTTP: the calls that write.
  *
  * Each is one submitted request; the answer goes out when the commit that records it is
- * durable.  A PUT is looked at by a reader first, which may have to read the file of a time zone.
+ * durable.  That of a trigger waits for the pass after it, which makes the instance, so that a
+ * client finds what it was told of.  A PUT is looked at by a reader first, which may have to read the file of a time zone.
  * Called by routes.c.
  */
+#include "base/clock.h"
 #include "server/condition.h"
 #include "server/handlers.h"
 #include "server/schedules.h"
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #define SHOWN_NEXT 3
+#define BEGIN_MS   5000 /* a triggered run is waited for */
 
 static void answer_refused(struct call *c)
 {
@@ -140,13 +143,66 @@ void handle_resume_schedule(struct call *c)
     call_submit(c, &q, accepted);
 }
 
+/* ---- Trigger --------------------------------------------------------------------------- */
+
+static bool is_there(struct call *c)
+{
+    pawl_state state;
+    return pawl_client_state(c->srv->client, c->args[0], c->mem, &state, NULL) == PAWL_OK;
+}
+
+static void answer_triggered(struct call *c, bool started)
+{
+    pawl_json *w = pawl_json_new(c->mem);
+    c->place.on_back = NULL;
+    pawl_json_object(w);
+    pawl_json_key(w, "name");
+    pawl_json_cstr(w, c->args[1]);
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, c->args[0]);
+    pawl_json_key(w, "accepted");
+    pawl_json_truth(w, true);
+    pawl_json_key(w, "started");
+    pawl_json_truth(w, started);
+    pawl_json_end(w);
+    answer_json(c, 202, w);
+}
+
+/* [reader] Answer when the instance is there. */
+static void look_for_run(struct call *c)
+{
+    if (!is_there(c))
+        return;
+    wait_leave(c);
+    answer_triggered(c, true);
+}
+
+/* [reader] Time is up: the start is stored, and will be made. */
+static void tell_run(struct call *c)
+{
+    answer_triggered(c, is_there(c));
+}
+
+/* From here on the call waits for an instance: args[0] names that, args[1] the schedule. */
+static void triggered(struct call *c)
+{
+    if (c->reply.status != PAWL_OK || !c->reply.instance[0]) {
+        accepted(c);
+        return;
+    }
+    c->args[1] = c->args[0];
+    c->args[0] = pawl_mem_dup(c->mem, pawl_s(c->reply.instance)).ptr;
+    struct long_poll poll = {&c->srv->begin_waiting, look_for_run, tell_run};
+    poll_until(c, poll, clock_mono_ms() + BEGIN_MS);
+}
+
 void handle_trigger_schedule(struct call *c)
 {
     pawl_request q = STEER_REQUEST(TRIGGER);
     if (!call_check_key(c))
         return;
     q.idempotency_key = c->given.idempotency_key;
-    call_submit(c, &q, accepted);
+    call_submit(c, &q, triggered);
 }
 
 void handle_backfill_schedule(struct call *c)

@@ -207,6 +207,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     map_init(&s->waiting);
     map_init(&s->state_waiting);
     map_init(&s->update_waiting);
+    map_init(&s->begin_waiting);
     recents_init(&s->recents);
     s->feed_mem = pawl_mem_new();
     heap_init(&s->times);
@@ -323,6 +324,7 @@ void pawl_server_free(pawl_server *s)
     map_deinit(&s->waiting);
     map_deinit(&s->state_waiting);
     map_deinit(&s->update_waiting);
+    map_deinit(&s->begin_waiting);
     recents_deinit(&s->recents);
     pawl_mem_free(s->feed_mem);
     pthread_mutex_destroy(&s->lock);

@@ -99,6 +99,7 @@ struct pawl_server {
     struct map waiting;        /* instance id -> struct call, linked by wait.next */
     struct map state_waiting;  /* the same, for a change of its published state */
     struct map update_waiting; /* the same, for the answer of an update */
+    struct map begin_waiting;  /* the same, until there is such an instance */
     struct recents recents;
     pawl_mem *feed_mem; /* [engine] scratch of the feed */
     uint64_t feed;

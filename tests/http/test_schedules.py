@@ -154,7 +154,8 @@ def test_runs(server):
 def test_trigger_and_queue(server):
     put(server, "mails", {"cron": "@yearly", "queue": "mail", "input": {"to": "you"}, "priority": 3})
     key = {"Idempotency-Key": "k1"}
-    expect(server.call("POST", S + "/mails/trigger", headers=key), 202, name="mails", accepted=True)
+    pushed = expect(server.call("POST", S + "/mails/trigger", headers=key), 202, name="mails", accepted=True)
+    assert "instance" not in pushed.json, pushed              # there will be none
     assert server.post("/queue/mail/pop").json["items"] == [{"to": "you"}]
     put(server, "nightly", DAILY)
     one = expect(server.call("POST", S + "/nightly/trigger", headers=key), 202, instance="nightly@manual-k1")
@@ -162,6 +163,17 @@ def test_trigger_and_queue(server):
     until(lambda: server.get("/api/v1/instances/nightly@manual-k1").status == 200)
     assert server.ended("nightly@manual-k1")["input"] == {"a": 1}, one
     assert len(server.get("/api/v1/instances?prefix=nightly@").json["instances"]) == 1
+
+
+def test_a_triggered_run_is_there_when_it_is_told(server):
+    put(server, "nightly", DAILY)
+    for n in range(60):
+        got = expect(server.call("POST", S + "/nightly/trigger"), 202, accepted=True, started=True).json
+        expect(server.get("/api/v1/instances/" + got["instance"]), 200)
+    again = {"Idempotency-Key": "twice"}
+    for _ in range(2):
+        got = expect(server.call("POST", S + "/nightly/trigger", headers=again), 202, started=True).json
+    expect(server.get("/api/v1/instances/" + got["instance"]), 200)
 
 
 def test_backfill(server):

@@ -117,7 +117,8 @@ static pawl_status trigger(struct asked *a)
         pawl_mem_printf(&rt->group_mem, "%.*s@manual-%.*s", PAWL_FMT(a->h.name), PAWL_FMT(key));
     hand_begin(rt, a->s, &a->h, id, rt->now_ms);
     a->h.state.triggered++;
-    (void)snprintf(a->reply->instance, sizeof(a->reply->instance), "%.*s", PAWL_FMT(id));
+    if (!a->h.spec.queue) /* a push makes no instance */
+        (void)snprintf(a->reply->instance, sizeof(a->reply->instance), "%.*s", PAWL_FMT(id));
     return PAWL_OK;
 }
 
