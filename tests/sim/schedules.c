@@ -231,28 +231,33 @@ static bool is_run(const struct seen *i)
 /* Each run that was counted has been an instance, and no id has been two. */
 void schedules_final(struct sim *s)
 {
-    uint64_t runs[SCHEDULES] = {0}, manual[SCHEDULES] = {0};
-    uint64_t gone[SCHEDULES] = {0}; /* removed before their first event: of whom, is not known */
+    struct {
+        uint64_t runs, manual;
+        uint64_t gone; /* removed before their first event: of whom, is not known */
+    } of[SCHEDULES] = {0};
     for (size_t k = 0; k < s->seen_count; k++) {
         const struct seen *i = s->seen[k];
         const char *at = strchr(i->id, '@');
         if (has_id_of_run(i) && i->removed && !i->first_input)
-            gone[i->id[1] - '0']++;
+            of[i->id[1] - '0'].gone++;
         if (!is_run(i) || !at)
             continue;
         for (size_t j = 0; j < k; j++)
             if (is_run(s->seen[j]) && strcmp(s->seen[j]->id, i->id) == 0)
                 sim_fail(s, "I25", "%s was begun twice", i->id);
-        (strncmp(at, "@manual", 7) == 0 ? manual : runs)[i->id[1] - '0']++;
+        bool by_hand = strncmp(at, "@manual", 7) == 0;
+        of[i->id[1] - '0'].manual += by_hand;
+        of[i->id[1] - '0'].runs += !by_hand;
     }
     for (int n = 0; n < SCHEDULES; n++) {
         const struct timetable *t = &s->schedules->of[n];
         CHECKED(s, I25);
-        uint64_t counted = t->runs + t->triggered, met = runs[n] + manual[n];
-        if (t->seen && (runs[n] > t->runs || manual[n] > t->triggered || met + gone[n] < counted))
+        uint64_t runs = of[n].runs, manual = of[n].manual, counted = t->runs + t->triggered;
+        if (t->seen &&
+            (runs > t->runs || manual > t->triggered || runs + manual + of[n].gone < counted))
             sim_fail(s, "I25",
                      "s%d: %llu runs and %llu triggers, but %llu and %llu instances were begun", n,
                      (unsigned long long)t->runs, (unsigned long long)t->triggered,
-                     (unsigned long long)runs[n], (unsigned long long)manual[n]);
+                     (unsigned long long)runs, (unsigned long long)manual);
     }
 }

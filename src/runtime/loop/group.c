@@ -320,6 +320,7 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
         return;
     due_deadlines(rt, true);
     if (s->job) {
+        job_undecided(rt, s->job);
         back_item(b, &s->job->item);
         s->job = NULL;
         return;

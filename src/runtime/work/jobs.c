@@ -111,6 +111,14 @@ void job_forget(pawl_runtime *rt, struct job *job)
     }
 }
 
+void job_undecided(pawl_runtime *rt, struct job *job)
+{
+    if (job->given_up || map_get(&rt->jobs.by_id, job->work.id) ||
+        !map_put(&rt->jobs.by_id, job->work.id, job))
+        return;
+    *(job->only_waits ? &rt->jobs.waiting : &rt->jobs.backlog) += 1;
+}
+
 void job_begins(pawl_runtime *rt, struct job *job)
 {
     if (!job->only_waits)

@@ -14,6 +14,9 @@ int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool sta
 void job_free(struct job *job);
 /* It is no longer in memory: neither watched nor found under its row. */
 void job_forget(pawl_runtime *rt, struct job *job);
+/* The commit that decided it failed, and it will be decided again: until then it is found under its
+ * row, so that it is given up when the row goes.  Without memory it is not found. */
+void job_undecided(pawl_runtime *rt, struct job *job);
 /* It waits for something and needs no worker: others are fetched in its place. */
 void job_only_waits(pawl_runtime *rt, struct job *job);
 /* In the table, and no worker has it: it waits for its turn; NULL when out of memory. */
