@@ -68,7 +68,8 @@ struct jsonl {
     pawl_fence fence;
     uint64_t blanks; /* ids made up for damaged events: no two are the same */
     struct jsonl_log messages, work;
-    pawl_mem *mem; /* of one call */
+    pawl_mem *mem;                          /* of one call */
+    VEC(uint64_t) held_messages, held_work; /* taken rows that this commit changes or drops */
     struct there lock_there, fence_there;
     pawl_status dead; /* UNKNOWN after a failed sync, NOT_FOUND: only a restart helps */
     enum jsonl_trouble trouble;
@@ -163,7 +164,7 @@ void queue_put_aside(struct buf *b, const pawl_message *m, pawl_str reason);
 
 /* Make the mirror from the files; torn ends are cut unless read only. */
 PAWL_MUST_USE pawl_status load_all(struct jsonl *j, pawl_error *reterr);
-/* A write failed half-way: what is on disk counts; taken rows stay taken. */
+/* A write failed half-way: what is on disk counts; rows that were taken before it stay taken. */
 PAWL_MUST_USE pawl_status load_again(struct jsonl *j, pawl_error *reterr);
 /* Hand one round to the mirror; r->result tells. */
 void load_round(struct jsonl *j, pawl_round *r, int64_t now_ms);
@@ -178,12 +179,19 @@ struct jsonl_append {
     struct buf text;
 };
 
+/* A kind of objects that a batch changes. */
+struct jsonl_kind {
+    int kind;
+    bool puts, removes;
+};
+
 /* Rounds as texts, by phase. */
 struct jsonl_batch {
     VEC(struct jsonl_append) appends;
-    VEC(uint64_t) rows;    /* uids whose instance.json is written */
-    VEC(pawl_row) removed; /* uid and id, in the call's memory */
-    VEC(int) kinds;        /* of objects, whose files are written */
+    VEC(uint64_t) rows;           /* uids whose instance.json is written */
+    VEC(pawl_row) removed;        /* uid and id, in the call's memory */
+    VEC(struct jsonl_kind) kinds; /* of objects, whose files are written */
+    VEC(pawl_object) gone;        /* objects that it removes, as they were; in the call's memory */
     struct buf put_messages, put_work, put_quarantine, drop_messages, drop_work;
 };
 void round_batch_init(struct jsonl_batch *b);
@@ -193,10 +201,15 @@ void round_stage(struct jsonl *j, struct jsonl_batch *b, pawl_round *r, int64_t 
 
 /* ---- jsonl_objects.c ---------------------------------------------------------------------- */
 
-/* Remember which files a round that was applied changes; write them; read them all. */
+/* Remember the objects that a round will remove, before it is applied. */
+void objects_note_gone(struct jsonl *j, struct jsonl_batch *b, const pawl_round *r);
+/* Remember which files a round that was applied changes. */
 void objects_note(struct jsonl_batch *b, const pawl_round *r);
+/* Write them with what was put, and all that is to go; then without it. */
 PAWL_MUST_USE pawl_status objects_write(struct jsonl *j, const struct jsonl_batch *b,
                                         pawl_error *reterr);
+PAWL_MUST_USE pawl_status objects_drop(struct jsonl *j, const struct jsonl_batch *b,
+                                       pawl_error *reterr);
 PAWL_MUST_USE pawl_status objects_load(struct jsonl *j, pawl_error *reterr);
 
 /* ---- jsonl_commit.c --------------------------------------------------------------------- */

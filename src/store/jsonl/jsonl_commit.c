@@ -286,6 +286,8 @@ static pawl_status acknowledge(struct jsonl *j, struct jsonl_batch *b, pawl_erro
         rc = jsonl_point(j, "jsonl.dropped", reterr);
     if (rc == PAWL_OK)
         rc = queue_append(j, &j->work, &b->drop_work, reterr);
+    if (rc == PAWL_OK)
+        rc = objects_drop(j, b, reterr);
     for (size_t i = 0; rc == PAWL_OK && i < b->removed.count; i++)
         rc = put_away(j, &b->removed.items[i], reterr);
     return rc == PAWL_OK ? jsonl_point(j, "jsonl.acked", reterr) : rc;
@@ -340,6 +342,7 @@ pawl_status jsonl_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
             rc = fence_move(j, fence, reterr);
         if (rc != PAWL_OK)
             rc = jsonl_failed(j, rc, reterr);
+        j->held_messages.count = j->held_work.count = 0;
         bool compact = rc == PAWL_OK && queue_compact(j, NULL) == PAWL_OK;
         (void)compact; /* a log that cannot be rewritten now stays as it is */
     }

@@ -339,6 +339,10 @@ pawl_status load_again(struct jsonl *j, pawl_error *reterr)
     for (struct order_node *n = order_first(&m->work_by_id); n; n = order_next(n))
         if (CONTAINER_OF(n, struct memory_work, by_id)->taken)
             take_work(j, n->tie);
+    for (size_t i = 0; i < j->held_messages.count; i++) /* by an engine that has them still */
+        take_message(j, j->held_messages.items[i]);
+    for (size_t i = 0; i < j->held_work.count; i++)
+        take_work(j, j->held_work.items[i]);
     old->ops->close(old);
     return PAWL_OK;
 }

@@ -4,8 +4,10 @@
  *
  *     queue/objects-1.jsonl      {"name":"nightly","version":3,"updated":"…","data":{…},"crc":"…"}
  *
- * A commit that changes objects of a kind writes its file beside the old one and renames it,
- * so all of them are as before or as after it.  Called by jsonl_commit.c and jsonl_load.c.
+ * A commit that changes objects of a kind writes its file beside the old one and renames it.
+ * Objects are put with the inserts and removed behind the drops (K1), in a file written once more:
+ * a row that is still there after a crash still has its object.  Called by jsonl_commit.c,
+ * jsonl_round.c and jsonl_load.c.
  */
 #include "base/attr.h"
 #include "base/json.h"
@@ -21,23 +23,70 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct jsonl_kind *kind_of(struct jsonl_batch *b, int kind)
+{
+    for (size_t k = 0; k < b->kinds.count; k++)
+        if (b->kinds.items[k].kind == kind)
+            return &b->kinds.items[k];
+    struct jsonl_kind *slot = vec_push(&b->kinds);
+    need_memory(slot);
+    *slot = (struct jsonl_kind){.kind = kind};
+    return slot;
+}
+
+void objects_note_gone(struct jsonl *j, struct jsonl_batch *b, const pawl_round *r)
+{
+    size_t count;
+    const pawl_object *objects = round_objects(r, &count);
+    for (size_t i = 0; i < count; i++) {
+        pawl_object before;
+        if (objects[i].data.ptr || memory_read_object(j->mirror, objects[i].kind, objects[i].name,
+                                                      j->mem, &before, NULL) != PAWL_OK)
+            continue;
+        pawl_object *slot = vec_push(&b->gone);
+        need_memory(slot);
+        *slot = before;
+    }
+}
+
 void objects_note(struct jsonl_batch *b, const pawl_round *r)
 {
     size_t count;
     const pawl_object *objects = round_objects(r, &count);
     for (size_t i = 0; i < count; i++) {
-        size_t k = 0;
-        while (k < b->kinds.count && b->kinds.items[k] != objects[i].kind)
-            k++;
-        if (k < b->kinds.count)
-            continue;
-        int *slot = vec_push(&b->kinds);
-        need_memory(slot);
-        *slot = objects[i].kind;
+        struct jsonl_kind *k = kind_of(b, objects[i].kind);
+        k->puts = k->puts || objects[i].data.ptr;
+        k->removes = k->removes || !objects[i].data.ptr;
     }
 }
 
-static pawl_status write_kind(struct jsonl *j, int kind, pawl_error *reterr)
+static void put_object(struct buf *text, const pawl_object *o)
+{
+    size_t start = text->len;
+    buf_putc(text, '{');
+    (void)record_put(text, &record_object, o, ",");
+    text_seal(text, start);
+}
+
+/* Those that go, as they were last.  One that is there again was put after it was removed. */
+static void put_gone(struct jsonl *j, struct buf *text, const struct jsonl_batch *b, int kind)
+{
+    for (size_t i = b->gone.count; i-- > 0;) {
+        const pawl_object *o = &b->gone.items[i];
+        bool later = false;
+        for (size_t k = i + 1; k < b->gone.count; k++)
+            later = later ||
+                    (b->gone.items[k].kind == kind && pawl_str_eq(b->gone.items[k].name, o->name));
+        pawl_object there;
+        if (o->kind == kind && !later &&
+            memory_read_object(j->mirror, kind, o->name, j->mem, &there, NULL) != PAWL_OK)
+            put_object(text, o);
+    }
+}
+
+/* `gone`: of this batch, or NULL for a file without what goes. */
+static pawl_status write_kind(struct jsonl *j, int kind, const struct jsonl_batch *gone,
+                              pawl_error *reterr)
 {
     char path[JSONL_PATH_MAX];
     struct buf text;
@@ -47,12 +96,10 @@ static pawl_status write_kind(struct jsonl *j, int kind, pawl_error *reterr)
     const pawl_object **all =
         memory_objects_of(&jsonl_mirror(j)->objects, kind, (pawl_str){0}, (pawl_str){0}, &count);
     buf_init(&text, JSONL_BYTES_MAX);
-    for (size_t i = 0; i < count; i++) {
-        size_t start = text.len;
-        buf_putc(&text, '{');
-        (void)record_put(&text, &record_object, all[i], ",");
-        text_seal(&text, start);
-    }
+    for (size_t i = 0; i < count; i++)
+        put_object(&text, all[i]);
+    if (gone)
+        put_gone(j, &text, gone, kind);
     free(all);
     pawl_status rc =
         text.failed ? PAWL_NO_MEMORY : jsonl_replace(j, path, buf_slice(&text), reterr);
@@ -63,9 +110,27 @@ static pawl_status write_kind(struct jsonl *j, int kind, pawl_error *reterr)
 pawl_status objects_write(struct jsonl *j, const struct jsonl_batch *b, pawl_error *reterr)
 {
     pawl_status rc = PAWL_OK;
+    bool any = false;
+    for (size_t i = 0; rc == PAWL_OK && i < b->kinds.count; i++) {
+        any = any || b->kinds.items[i].puts;
+        if (b->kinds.items[i].puts)
+            rc = write_kind(j, b->kinds.items[i].kind, b, reterr);
+    }
+    return rc == PAWL_OK && any ? jsonl_point(j, "jsonl.objects", reterr) : rc;
+}
+
+pawl_status objects_drop(struct jsonl *j, const struct jsonl_batch *b, pawl_error *reterr)
+{
+    pawl_status rc = PAWL_OK;
+    bool any = false;
     for (size_t i = 0; rc == PAWL_OK && i < b->kinds.count; i++)
-        rc = write_kind(j, b->kinds.items[i], reterr);
-    return rc == PAWL_OK && b->kinds.count ? jsonl_point(j, "jsonl.objects", reterr) : rc;
+        any = any || b->kinds.items[i].removes;
+    if (any)
+        rc = jsonl_point(j, "jsonl.leaving", reterr);
+    for (size_t i = 0; rc == PAWL_OK && i < b->kinds.count; i++)
+        if (b->kinds.items[i].removes)
+            rc = write_kind(j, b->kinds.items[i].kind, NULL, reterr);
+    return rc;
 }
 
 static bool read_line(struct jsonl *j, int kind, pawl_str line)

@@ -151,6 +151,8 @@ static void jsonl_close(pawl_store *s)
     lock_close(j->lock_fd);
     there_deinit(&j->lock_there);
     there_deinit(&j->fence_there);
+    vec_deinit(&j->held_messages);
+    vec_deinit(&j->held_work);
     pawl_mem_free(j->mem);
     pthread_mutex_destroy(&j->lock);
     free(j->root);

@@ -31,6 +31,7 @@ void round_batch_deinit(struct jsonl_batch *b)
     vec_deinit(&b->rows);
     vec_deinit(&b->removed);
     vec_deinit(&b->kinds);
+    vec_deinit(&b->gone);
     buf_deinit(&b->put_messages);
     buf_deinit(&b->put_work);
     buf_deinit(&b->put_quarantine);
@@ -221,6 +222,44 @@ static void note_row(struct jsonl *j, struct jsonl_batch *b, const pawl_round *r
     }
 }
 
+/* ---- Rows that the engine has --------------------------------------------------------- */
+
+static void hold_message(struct jsonl *j, uint64_t id)
+{
+    const struct memory_message *m = memory_message(jsonl_mirror(j), id);
+    uint64_t *slot = m && m->taken ? vec_push(&j->held_messages) : NULL;
+    need_memory(slot || !m || !m->taken);
+    if (slot)
+        *slot = id;
+}
+
+static void hold_work(struct jsonl *j, uint64_t id)
+{
+    const struct memory_work *w = memory_work(jsonl_mirror(j), id);
+    uint64_t *slot = w && w->taken ? vec_push(&j->held_work) : NULL;
+    need_memory(slot || !w || !w->taken);
+    if (slot)
+        *slot = id;
+}
+
+/* The mirror gives up rows that the round changes or drops.  If the commit fails, the engine has
+ * their letters and jobs still, and a fetch must not return them a second time. */
+static void note_held(struct jsonl *j, const pawl_round *r)
+{
+    for (size_t i = 0; i < r->message_update_count; i++)
+        hold_message(j, r->message_updates[i].id);
+    for (size_t i = 0; i < r->quarantine_count; i++)
+        hold_message(j, r->quarantine[i].id);
+    for (size_t i = 0; i < r->drop_message_count; i++)
+        hold_message(j, r->drop_messages[i]);
+    for (size_t i = 0; i < r->work_update_count; i++)
+        hold_work(j, r->work_updates[i].id);
+    for (size_t i = 0; i < r->need_work_count; i++)
+        hold_work(j, r->need_work[i]);
+    for (size_t i = 0; i < r->drop_work_count; i++)
+        hold_work(j, r->drop_work[i]);
+}
+
 void round_stage(struct jsonl *j, struct jsonl_batch *b, pawl_round *r, int64_t now_ms)
 {
     pawl_round rest = without_known(j, r);
@@ -228,16 +267,19 @@ void round_stage(struct jsonl *j, struct jsonl_batch *b, pawl_round *r, int64_t 
     pawl_row before =
         i ? (pawl_row){.uid = r->uid, .id = pawl_mem_dup(j->mem, i->row.id)} : (pawl_row){0};
     struct buf *inserts[] = {&b->put_messages, &b->put_work, &b->put_quarantine, &b->drop_messages};
-    size_t lengths[COUNT_OF(inserts)];
+    size_t lengths[COUNT_OF(inserts)], gone = b->gone.count;
     for (size_t k = 0; k < COUNT_OF(inserts); k++)
         lengths[k] = inserts[k]->len;
     put_inserts(j, b, &rest); /* before it is applied: what it puts aside is still there */
+    objects_note_gone(j, b, &rest);
+    note_held(j, &rest);
     load_round(j, &rest, now_ms);
     r->result = rest.result;
     r->why = rest.why;
     if (rest.result != PAWL_OK) {
         for (size_t k = 0; k < COUNT_OF(inserts); k++)
             inserts[k]->len = lengths[k];
+        b->gone.count = gone;
         return;
     }
     put_events(j, b, &rest);
