@@ -395,9 +395,11 @@ typedef struct pawl_depths {
  * clauses hold.
  *
  * Without atomic_rounds (peek-lock mode) commit applies a round in this order:
- * events (with the keys), row, inserts and updates (objects last), drops (REMOVE is one of them).
+ * events (with the keys), row, inserts and updates (objects last), drops (REMOVE is one of them;
+ * objects are removed behind messages and work).
  *   K1  A crash, or a failed commit, may leave any prefix of that order; of the
- *       events of one execution all or none.  C1, C2 and C6 are weakened to that.
+ *       events of one execution all or none.  C1, C2 and C6 are weakened to that.  Rows that
+ *       were taken before a commit that failed stay taken, if they are there.
  *   K2  A row that exists already is skipped, not refused: a message with the key
  *       (kind, uid, execution, ref), or (kind, instance, attrs, execution, ref) when it
  *       is addressed by name; a work row with (uid, execution, ref); with ref 0 the

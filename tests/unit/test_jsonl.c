@@ -550,6 +550,124 @@ TEST(D08_deleted_in_the_middle_of_a_commit)
     end();
 }
 
+/* ---- A commit that is left half done ---------------------------------------------------------- */
+
+static const char *half_at;
+
+static void stop_half_way(const char *name)
+{
+    if (strcmp(name, half_at) == 0)
+        jsonl_set_trouble(store, JSONL_FAIL);
+}
+
+/* Commit up to that point; then the write fails. */
+static void commit_half(pawl_round *r, const char *point)
+{
+    half_at = point;
+    point_hook = stop_half_way;
+    ck_assert_int_eq(commit_round(r), PAWL_UNAVAILABLE);
+    point_hook = NULL;
+}
+
+static size_t free_work(void)
+{
+    pawl_str names[] = {pawl_s("Charge")};
+    pawl_work_list list = {0};
+    pawl_error err;
+    ck_assert_int_eq(store->ops->fetch_work(store, 9000, names, 1, 9, mem, &list, &err), PAWL_OK);
+    return list.count;
+}
+
+static size_t free_messages(void)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    ck_assert_int_eq(store->ops->fetch_messages(store, 9000, 9, mem, &list, &err), PAWL_OK);
+    return list.count;
+}
+
+/* One message and one work row of an instance; the engine has both. */
+static void put_taken(const pawl_row *row, uint64_t *retmessage, uint64_t *retwork)
+{
+    pawl_message m = {.id = fence.next_id++, .uid = row->uid, .kind = PAWL_MSG_SUSPEND};
+    pawl_work w = {.id = fence.next_id++,
+                   .uid = row->uid,
+                   .execution = 1,
+                   .ref = 1,
+                   .instance = row->id,
+                   .name = pawl_s("Charge")};
+    pawl_round r = {.messages = &m, .message_count = 1, .work = &w, .work_count = 1};
+    ck_assert_int_eq(commit_round(&r), PAWL_OK);
+    *retmessage = m.id;
+    *retwork = w.id;
+    (void)free_messages();
+    (void)free_work();
+}
+
+TEST(K1_rows_that_were_taken_stay_taken_when_a_commit_fails)
+{
+    uint64_t message, work;
+    open_new();
+    pawl_row row = make("a", "1");
+    put_taken(&row, &message, &work);
+    pawl_message_update mu = {.id = message};
+    pawl_work_update wu = {.id = work, .attempt = 1};
+    commit_half(&(pawl_round){.message_updates = &mu,
+                              .message_update_count = 1,
+                              .work_updates = &wu,
+                              .work_update_count = 1},
+                "jsonl.enqueued");
+    ck_assert_uint_eq(free_messages() + free_work(), 0);
+    pawl_round drops = {.drop_messages = &message,
+                        .drop_message_count = 1,
+                        .drop_work = &work,
+                        .drop_work_count = 1};
+    commit_half(&drops, "jsonl.enqueued");
+    ck_assert_uint_eq(free_messages() + free_work(), 0);
+    ck_assert_int_eq(commit_round(&(pawl_round){.work_updates = &wu, .work_update_count = 1}),
+                     PAWL_OK);
+    ck_assert_uint_eq(free_work(), 1);
+    end();
+}
+
+static bool has_object(const char *name)
+{
+    pawl_object o;
+    pawl_error err;
+    return store->ops->read_object(store, 7, pawl_s(name), mem, &o, &err) == PAWL_OK;
+}
+
+/* A work row that a crash leaves has its object still; what was put is there before any drop. */
+TEST(K1_objects_are_removed_behind_the_drops)
+{
+    uint64_t message, work;
+    open_new();
+    pawl_row row = make("a", "1");
+    put_taken(&row, &message, &work);
+    pawl_object put = {
+        .kind = 7, .name = pawl_s("old"), .version = PAWL_VERSION_ANY, .data = pawl_s("1")};
+    pawl_round_extra extra = {.size = sizeof(extra), .objects = &put, .object_count = 1};
+    ck_assert_int_eq(commit_round(&(pawl_round){.extra = &extra}), PAWL_OK);
+    pawl_object both[] = {
+        {.kind = 7,              .name = pawl_s("old"),       .version = PAWL_VERSION_ANY},
+        { .kind = 7, .name = pawl_s("new"), .version = PAWL_VERSION_ANY,         .data = pawl_s("2")},
+    };
+    extra = (pawl_round_extra){.size = sizeof(extra), .objects = both, .object_count = 2};
+    pawl_round r = {.extra = &extra, .drop_work = &work, .drop_work_count = 1};
+    commit_half(&r, "jsonl.enqueued");
+    open_again();
+    ck_assert(has_object("old") && has_object("new"));
+    ck_assert_uint_eq(free_work(), 1);
+    commit_half(&r, "jsonl.leaving");
+    open_again();
+    ck_assert(has_object("old") && has_object("new"));
+    ck_assert_uint_eq(free_work(), 0);
+    ck_assert_int_eq(commit_round(&r), PAWL_OK);
+    open_again();
+    ck_assert(!has_object("old") && has_object("new"));
+    end();
+}
+
 /* ---- Whose directory ----------------------------------------------------------------------- */
 
 static void refused(const char *words)
