@@ -196,18 +196,17 @@ static void write_response(struct call *c, pawl_json *w, const struct route *r, 
 static void write_responses(struct call *c, pawl_json *w, const struct route *r)
 {
     bool guarded = r->scope != SCOPE_PUBLIC, is_get = strcmp(r->method, "GET") == 0;
-    bool open = is_get && strcmp(r->path, "/queue") == 0;
     bool probe = guard_is_probe(&(struct call){.route = r}); /* under any name */
     const struct {
         unsigned status;
         bool may;
     } general[] = {
-        {400, true                         },
-        {401, guarded                      },
-        {403, !is_get || (guarded && !open)},
-        {413, true                         },
-        {421, !probe                       },
-        {503, guarded                      },
+        {400, true              },
+        {401, guarded           },
+        {403, !is_get || guarded},
+        {413, true              },
+        {421, !probe            },
+        {503, guarded           },
     };
     char number[16];
     pawl_json_key(w, "responses");
