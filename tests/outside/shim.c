@@ -62,6 +62,7 @@ static int fails(void)
     if (left > 1 + shared[1])
         return 0;
     atomic_fetch_add(&shared[2], 1);
+    errno = ENOMEM; /* as malloc does: glibc checks it when it makes a thread */
     return 1;
 }
 
