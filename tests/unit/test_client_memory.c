@@ -174,3 +174,41 @@ TEST(opening_without_memory_says_so)
                           end.signal, end.status, end.text);
     }
 }
+
+static pawl_result quiet(pawl_ctx *ctx, pawl_str input)
+{
+    (void)ctx, (void)input;
+    return (pawl_result){0};
+}
+
+static pawl_result idle(pawl_activity *a, pawl_str input)
+{
+    (void)a, (void)input;
+    return (pawl_result){0};
+}
+
+/* An author may ignore what registering returns: then opening says that code is missing. */
+TEST(code_that_found_no_memory_is_reported_when_the_runtime_opens)
+{
+    bool whole = false;
+    for (int n = 0; !whole; n++) {
+        pawl_error err = {0};
+        pawl_app *app = pawl_app_new();
+        until_none = n;
+        (void)pawl_register_orchestration(app, "Quiet", NULL, quiet);
+        (void)pawl_register_activity(app, "Idle", idle);
+        whole = until_none >= 0;
+        until_none = -1;
+        pawl_runtime *rt = pawl_runtime_open(app, PAWL_OPTIONS(.store = "memory:"), &err);
+        if (!rt) {
+            ck_assert_int_eq(err.status, PAWL_NO_MEMORY);
+            ck_assert_msg(strstr(err.text, "': out of memory while it was registered"), "%s",
+                          err.text);
+        } else {
+            ck_assert(pawl_app_has_orchestration(app, "Quiet", NULL));
+            ck_assert(pawl_app_has_activity(app, "Idle"));
+            pawl_runtime_close(rt);
+        }
+        pawl_app_free(app);
+    }
+}

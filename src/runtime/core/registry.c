@@ -44,6 +44,14 @@ static pawl_status refuse(pawl_app *app, const pawl_error *err)
     return err->status;
 }
 
+/* Code that is missing would leave its instances waiting: as bad as a wrong name. */
+static pawl_status refuse_for_memory(pawl_app *app, const char *what, const char *name)
+{
+    pawl_error err;
+    error_set(&err, PAWL_NO_MEMORY, "%s '%s': out of memory while it was registered", what, name);
+    return refuse(app, &err);
+}
+
 void registry_trouble(pawl_app *app, pawl_error *ret)
 {
     pthread_mutex_lock(&app->lock);
@@ -186,7 +194,7 @@ pawl_status registry_add_code(pawl_app *app, const char *name, const char *versi
     pawl_error err;
     struct code_entry *e = code_entry_create(name, version, fn, opts);
     if (!e)
-        return PAWL_NO_MEMORY;
+        return refuse_for_memory(app, "orchestration", name);
     pthread_mutex_lock(&app->lock);
     struct code_entry **slot = vec_push(&app->all_code);
     bool added = slot && insert_version(app, e);
@@ -196,7 +204,7 @@ pawl_status registry_add_code(pawl_app *app, const char *name, const char *versi
         code_entry_free(e);
     pthread_mutex_unlock(&app->lock);
     if (!slot || (!added && !registry_code(app, pawl_s(name), pawl_s(version))))
-        return PAWL_NO_MEMORY;
+        return refuse_for_memory(app, "orchestration", name);
     if (!added) {
         error_set(&err, PAWL_EXISTS, "orchestration '%s' %s is registered twice", name, version);
         return refuse(app, &err);
@@ -249,7 +257,7 @@ pawl_status registry_add_activity(pawl_app *app, const char *name, pawl_activity
     if (!e || !copy) {
         free(e);
         free(copy);
-        return PAWL_NO_MEMORY;
+        return refuse_for_memory(app, "activity", name);
     }
     *e = (struct activity_entry){copy, strlen(copy), fn, opts ? opts->user : NULL};
     pthread_mutex_lock(&app->lock);
@@ -265,7 +273,7 @@ pawl_status registry_add_activity(pawl_app *app, const char *name, pawl_activity
     pthread_mutex_unlock(&app->lock);
     const struct activity_entry *there = registry_activity(app, pawl_s(name));
     if (!slot || !there)
-        return PAWL_NO_MEMORY;
+        return refuse_for_memory(app, "activity", name);
     if (!added) {
         const char *owner = module_of(app, (const void *)(size_t)there->fn);
         error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice%s%s%s", name,
