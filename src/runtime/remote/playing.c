@@ -47,6 +47,7 @@ void remote_close(pawl_runtime *rt)
 
     if (!all)
         return;
+    heap_deinit(&all->leases); /* its nodes are in the runs */
     free_runs(rt);
     while (all->newest)
         session_free(rt, all->newest);
@@ -54,7 +55,6 @@ void remote_close(pawl_runtime *rt)
         free(code);
     map_deinit(&all->sessions);
     map_deinit(&all->codes);
-    heap_deinit(&all->leases);
     vec_deinit(&all->bring);
     free(all);
     rt->hands.remotes = NULL;
