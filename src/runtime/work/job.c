@@ -268,15 +268,16 @@ static int64_t next_look(const struct job *job, int64_t began, int64_t now)
     return attempt && now + 1000 < at ? now + 1000 : at;
 }
 
-/* Its call took too long, or waited too long; the clock of the store may have been set back. */
+/* Its call took too long, or waited too long; the clock of the store may have been set back.
+ * True: the job may be gone. */
 static bool is_overdue(pawl_runtime *rt, struct job *job, int64_t began, int64_t now)
 {
-    bool waits = !began && now >= job->start_by_ms;
-    if (now >= job->close_by_ms)
+    bool waits = !began && now >= job->start_by_ms, closes = now >= job->close_by_ms;
+    if (closes)
         overdue_close(rt, &job->work, &job->policy, began != 0);
     else if (waits)
         overdue_start(rt, &job->work, &job->policy);
-    return now >= job->close_by_ms || waits;
+    return closes || waits;
 }
 
 void job_look_limits(pawl_runtime *rt)
