@@ -40,6 +40,19 @@ extern "C" {
 #define PAWL_TURNS_EVENTS        1000  /* of one turn or page; the rest is fetched */
 #define PAWL_TURNS_TOKEN_BYTES   128
 
+/* Of one server, because workers come and go.  Over the first four a call is refused with PAWL_BUSY
+ * and the text "too_many: …", which says what to do; nothing was done.  Over the next two no turn is
+ * given until another was answered.  The last two are kept by forgetting: such a run is given with its
+ * whole history. */
+#define PAWL_TURNS_SESSIONS_MAX    1000
+#define PAWL_TURNS_CODES_MAX       10000               /* names and versions that workers told */
+#define PAWL_TURNS_WAITING_MAX     1000                /* calls that wait */
+#define PAWL_TURNS_SESSION_OUT_MAX 1000                /* turns that one session has */
+#define PAWL_TURNS_OUT_MAX         10000               /* and all of them */
+#define PAWL_TURNS_OUT_BYTES       ((size_t)256 << 20) /* of messages in turns that are out */
+#define PAWL_TURNS_KNOWN_MAX       4096                /* runs that one session is known to have */
+#define PAWL_TURNS_ALL_KNOWN_MAX   100000              /* and all of them */
+
 /* ---- What a worker decides ---------------------------------------------- */
 
 /* X(ENUM, number, word of the protocol) */

@@ -207,17 +207,20 @@ static void write_reply(struct call *c, const pawl_turns_reply *reply)
     answer_json(c, 200, w);
 }
 
-/* "unknown_session: …" is a word of the protocol and a sentence. */
+/* "unknown_session: …" and "too_many: …" are a word of the protocol and a sentence. */
 static void refuse(struct call *c, const pawl_error *err)
 {
     const char *mark = strstr(err->text, ": ");
+    bool many = err->status == PAWL_BUSY && strncmp(err->text, "too_many: ", 10) == 0;
 
-    if (err->status != PAWL_CONFLICT || !mark) {
+    if ((err->status != PAWL_CONFLICT && !many) || !mark) {
         answer_failure(c, err);
         return;
     }
     pawl_str word = {err->text, (size_t)(mark - err->text)};
-    answer_error(c, 409, pawl_mem_dup(c->mem, word).ptr, "%s", mark + 2);
+    answer_error(c, many ? 429 : 409, pawl_mem_dup(c->mem, word).ptr, "%s", mark + 2);
+    if (many)
+        c->answer.retry_after = 1;
 }
 
 /* On the engine thread; the call is ours until call_done(). */

@@ -11,7 +11,7 @@ void handle_turn_history(struct call *c);
 /* clang-format off */
 #define TURN_ROUTES                                                                               \
     ROUTE("POST", "/api/v1/turns", handle_turns, SCOPE_WORK, ON_LOOP, &takes_turns, FAMILY_API, "", \
-     "200 409", "hand in what orchestrations decided, get their next messages"),                  \
+     "200 409 429", "hand in what orchestrations decided, get their next messages"),                  \
     ROUTE("GET", "/api/v1/turns/{token}/history", handle_turn_history, SCOPE_WORK, ON_READER, BODY_NONE, \
      FAMILY_API, "after", "200 410", "events of a turn's run, a page at a time"),
 /* clang-format on */

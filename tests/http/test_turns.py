@@ -65,3 +65,16 @@ def test_event_before_and_after(server):
     assert t["messages"][0]["ref"] == 2 and t["messages"][0]["data"] == "7"
     assert w.answer(t, [step(1, 5, end("completed", output=""))])["status"] == "ok"
     server.ended("o-3")
+
+
+def test_too_many_sessions(server):
+    """The last that is fine, the first that is not; those that are in go on."""
+    first = Worker(server, "Many")
+    for _ in range(999):
+        Worker(server, "Many")
+    more = Worker(server, "Many", tell=False)
+    r = server.post("/api/v1/turns", {"protocol": 1, "session": more.session, "code": more.code})
+    assert r.status == 429 and r.headers["Retry-After"] == "1", (r, r.headers)
+    assert r.json["error"]["code"] == "too_many" and "silent for 60 s makes room" in r.json["error"]["message"], r
+    assert first.call()["turns"] == []
+    assert more.call(409) == "unknown_session"

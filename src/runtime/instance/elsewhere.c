@@ -13,6 +13,7 @@
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/hand_out.h"
 #include "runtime/remote/playing.h"
+#include "runtime/remote/ready.h"
 #include "runtime/remote/remote_run.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/lease.h"
@@ -21,10 +22,9 @@
 #include <stdio.h>
 
 /* The letter waits as a row, behind those that wait already. */
-static struct delivered wait_as_row(pawl_runtime *rt, struct resident *r, struct letter *l,
-                                    const struct code_entry *code)
+static struct delivered wait_as_row(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    run_has_rows(rt, r->row.uid, code);
+    run_has_rows(rt, r->row.uid);
     if (l->stored && l->uid && !l->work_id) { /* it is one */
         r->piled = true;
         letter_drop(rt, l, PAWL_OK, "");
@@ -43,6 +43,7 @@ static struct delivered block_poison(pawl_runtime *rt, struct resident *r, struc
                    "poison: %u workers were lost in this turn; repair the code, then retry",
                    losses);
     run_forgive(rt, r->row.uid);
+    run_unknown(rt, r->row.uid);
     return turn_block(rt, r, l, &why);
 }
 
@@ -62,7 +63,7 @@ static struct delivered ask(pawl_runtime *rt, struct resident *r, struct letter 
     if (ex && hand_out_turn(rt, ex, h, message, l))
         return verdict_done();
     run_wait(rt, h->uid, h->code);
-    return wait_as_row(rt, r, l, h->code);
+    return wait_as_row(rt, r, l);
 }
 
 static bool is_completion(int kind)
@@ -107,11 +108,11 @@ struct delivered elsewhere_deliver(pawl_runtime *rt, struct resident *r, struct 
     if (run_is_out(run)) {
         bool more = look.fate == FATE_APPLIED && may_share(rt, run, l) &&
                     hand_out_more(rt, run, &look.event, l);
-        return more ? verdict_done() : wait_as_row(rt, r, l, r->code);
+        return more ? verdict_done() : wait_as_row(rt, r, l);
     }
     bool steers = l->mail.kind == PAWL_MSG_SUSPEND || l->mail.kind == PAWL_MSG_RESUME;
     if (run_is_ready(run) && !steers)
-        return wait_as_row(rt, r, l, r->code);
+        return wait_as_row(rt, r, l);
     if (!look.asks)
         return apply(rt, r, l);
     struct hand_out h = place_of(rt, r);
@@ -130,8 +131,7 @@ bool elsewhere_begins(pawl_runtime *rt, struct resident *r, struct letter *l,
                               .name = r->row.orchestration,
                               .data = l->mail.data,
                               .attrs = attrs};
-    *ret =
-        run_is_out(run_find(rt, h.uid)) ? wait_as_row(rt, r, l, code) : ask(rt, r, l, &h, &start);
+    *ret = run_is_out(run_find(rt, h.uid)) ? wait_as_row(rt, r, l) : ask(rt, r, l, &h, &start);
     return true;
 }
 
@@ -142,7 +142,7 @@ struct delivered elsewhere_continues(pawl_runtime *rt, struct resident *r, struc
     const struct remote_run *run = run_find(rt, r->row.uid);
     bool stands = row->state == PAWL_BLOCKED || row->state == PAWL_SUSPENDED;
     if (stands || run_is_out(run) || run_is_ready(run))
-        return wait_as_row(rt, r, l, code);
+        return wait_as_row(rt, r, l);
     struct hand_out h = place_of(rt, r);
     h.code = code;
     h.execution++;
@@ -166,7 +166,7 @@ enum wake_purpose elsewhere_wakes(pawl_runtime *rt, struct resident *r, struct l
         return WAKE_OPENS;
     if (row->state != PAWL_BLOCKED && row->state != PAWL_SUSPENDED)
         return WAKE_TAKES;
-    (void)wait_as_row(rt, r, l, code);
+    (void)wait_as_row(rt, r, l);
     return WAKE_WAITS;
 }
 
@@ -245,7 +245,7 @@ static void look_inline(pawl_runtime *rt)
 void elsewhere_look(pawl_runtime *rt)
 {
     uint64_t uid;
-    run_look(rt);
+    ready_look(rt);
     while (run_brought(rt, &uid)) {
         lease_may_find(rt);
         turn_unpile(rt, uid);

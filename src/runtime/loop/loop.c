@@ -38,6 +38,7 @@
 #include "runtime/queue/queue_pass.h"
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/playing.h"
+#include "runtime/remote/room_check.h"
 #include "runtime/request/felling.h"
 #include "runtime/request/remove.h"
 #include "runtime/request/request.h"

@@ -2,17 +2,22 @@
 /* runtime/remote/exchange.c -- see exchange.h. */
 #include "runtime/remote/exchange.h"
 
+#include "base/limits.h"
 #include "pawl/queue.h"
 #include "runtime/core/health.h"
 #include "runtime/remote/remote_run.h"
 #include "runtime/remote/remotes.h"
+#include "runtime/remote/worker_session.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TURN_BYTES ((size_t)6 << 20) /* of turns in one answer; one may be larger */
+#define TURN_BYTES    ((size_t)6 << 20) /* of turns in one answer; one may be larger */
+
+#define OF_ENDS(node) ((struct exchange *)(void *)((char *)(node)-offsetof(struct exchange, ends)))
 
 static void end(struct exchange *ex, const pawl_turns_reply *reply)
 {
@@ -34,7 +39,6 @@ void exchange_refuse(struct exchange *ex, pawl_status status, const char *format
 
 static void answer(pawl_runtime *rt, struct exchange *ex)
 {
-    struct worker_session *s = ex->session;
     size_t payload = rt->opts.max_payload;
     pawl_turns_reply reply = {
         .status = PAWL_OK,
@@ -48,17 +52,44 @@ static void answer(pawl_runtime *rt, struct exchange *ex)
         .answered_count = ex->request.answer_count,
         .turns = ex->turns,
         .turn_count = ex->turn_count,
-        .taken = s->taken,
-        .taken_count = s->taken_count,
+        .taken = ex->taken.items,
+        .taken_count = ex->taken.count,
         .beats_lost = ex->beats_lost.items,
         .beats_lost_count = ex->beats_lost.count
     };
 
     memcpy(reply.boot, rt->hands.remotes->boot, sizeof(reply.boot));
-    s->taken_count = 0;
     for (size_t i = 0; i < ex->turn_count; i++)
         run_sent(rt, ex->turns[i].token);
     end(ex, &reply);
+}
+
+/* Does it only ask, so that it loses nothing when it is refused? */
+static bool only_asks(const pawl_turns *q)
+{
+    return q->max && !q->answer_count && !q->beat_count && !q->forget_count && !q->leaving;
+}
+
+bool exchange_may_begin(const pawl_runtime *rt, const struct exchange *ex, pawl_error *err)
+{
+    const pawl_turns *q = &ex->request;
+    const struct worker_session *s = session_find(rt, q->session);
+
+    if (!only_asks(q))
+        return true;
+    if (q->wait_ms && rt->hands.remotes->waiting_count >= PAWL_TURNS_WAITING_MAX)
+        error_set(err, PAWL_BUSY,
+                  "too_many: %d calls for turns wait here already, the limit; ask again in a "
+                  "second, with one call at a time from each worker",
+                  PAWL_TURNS_WAITING_MAX);
+    else if (s && s->out >= PAWL_TURNS_SESSION_OUT_MAX)
+        error_set(err, PAWL_BUSY,
+                  "too_many: this session has %d turns that it did not answer, the limit; answer "
+                  "or release some, and ask for as many as the worker can run",
+                  PAWL_TURNS_SESSION_OUT_MAX);
+    else
+        return true;
+    return false;
 }
 
 bool exchange_is_full(const struct exchange *ex)
@@ -66,26 +97,44 @@ bool exchange_is_full(const struct exchange *ex)
     return ex->turn_count && ex->turn_bytes >= TURN_BYTES;
 }
 
-pawl_turn *exchange_add_turn(struct exchange *ex)
+pawl_turn *exchange_add_turn(pawl_runtime *rt, struct exchange *ex)
 {
     if (ex->turn_count >= ex->request.max || ex->request.leaving || exchange_is_full(ex))
         return NULL;
     if (!ex->turns)
         ex->turns = arena_array(&ex->mem, pawl_turn, ex->request.max);
+    if (!ex->turn_count) {
+        struct exchange **at = &rt->hands.remotes->filled;
+        while (*at)
+            at = &(*at)->next_filled;
+        *at = ex;
+    }
     return &ex->turns[ex->turn_count++];
 }
+
+/* ---- Those that wait ------------------------------------------------------------ */
 
 void exchange_wait(pawl_runtime *rt, struct exchange *ex)
 {
     struct remotes *all = rt->hands.remotes;
 
     ex->session->waiting++;
-    ex->until_mono_ms = ex->had_answers ? 0 : rt_mono(rt) + ex->request.wait_ms;
-    ex->next = NULL;
-    *all->waiting_end = ex;
-    all->waiting_end = &ex->next;
+    ex->ends.key = ex->had_answers ? 0 : rt_mono(rt) + ex->request.wait_ms;
+    ex->ends.tie = ++all->waited;
+    ex->prev = all->waiting_last;
+    *(ex->prev ? &ex->prev->next : &all->waiting) = ex;
+    all->waiting_last = ex;
     all->waiting_count++;
-    all->serve = true;
+    if (!all->fresh)
+        all->fresh = ex;
+}
+
+void exchange_offered(pawl_runtime *rt)
+{
+    struct remotes *all = rt->hands.remotes;
+
+    for (; all->fresh; all->fresh = all->fresh->next)
+        need_memory(heap_push(&all->ends, &all->fresh->ends));
 }
 
 void exchange_settled(pawl_runtime *rt, struct exchange *ex)
@@ -95,65 +144,73 @@ void exchange_settled(pawl_runtime *rt, struct exchange *ex)
         exchange_wait(rt, ex);
 }
 
-/* Take it out of the list that `at` points into. */
-static struct exchange *unlink_at(pawl_runtime *rt, struct exchange **at)
+/* It does not wait any more. */
+static struct exchange *unlink_waiting(pawl_runtime *rt, struct exchange *ex)
 {
-    struct exchange *ex = *at;
+    struct remotes *all = rt->hands.remotes;
+    struct exchange **at = &all->filled;
 
-    *at = ex->next;
-    if (!*at)
-        rt->hands.remotes->waiting_end = at;
-    rt->hands.remotes->waiting_count--;
+    if (all->fresh == ex)
+        all->fresh = ex->next;
+    *(ex->prev ? &ex->prev->next : &all->waiting) = ex->next;
+    *(ex->next ? &ex->next->prev : &all->waiting_last) = ex->prev;
+    while (*at && *at != ex)
+        at = &(*at)->next_filled;
+    if (*at)
+        *at = ex->next_filled;
+    heap_remove(&all->ends, &ex->ends);
+    all->waiting_count--;
     ex->session->waiting--;
-    ex->session->heard_ms = rt_mono(rt);
+    session_touch(rt, ex->session);
     return ex;
+}
+
+static void serve_filled(pawl_runtime *rt, bool committed)
+{
+    for (struct exchange *ex = rt->hands.remotes->filled, *next; ex; ex = next) {
+        next = ex->next_filled;
+        if (committed || !ex->after_commit)
+            answer(rt, unlink_waiting(rt, ex));
+    }
 }
 
 void exchange_serve(pawl_runtime *rt, bool committed)
 {
     struct remotes *all = rt->hands.remotes;
+    struct heap_node *top;
     int64_t mono;
 
     if (LIKELY(!all->waiting))
         return;
+    serve_filled(rt, committed);
     mono = rt_mono(rt);
-    all->serve = false;
-    for (struct exchange **at = &all->waiting; *at;) {
-        struct exchange *ex = *at;
-        all->serve = all->serve || !ex->offered;
-        if (ex->after_commit && !committed) {
-            at = &ex->next;
-            continue;
-        }
-        if (ex->turn_count || (ex->offered && mono >= ex->until_mono_ms))
-            answer(rt, unlink_at(rt, at));
-        else
-            at = &ex->next;
+    while ((top = heap_top(&all->ends)) && top->key <= mono) {
+        struct exchange *ex = OF_ENDS(top);
+        if (ex->turn_count) /* its leases are not committed: see above */
+            break;
+        answer(rt, unlink_waiting(rt, ex));
     }
 }
 
 int64_t exchange_next(const pawl_runtime *rt)
 {
-    int64_t at = INT64_MAX;
+    const struct heap_node *top = heap_top(&rt->hands.remotes->ends);
 
-    for (const struct exchange *ex = rt->hands.remotes->waiting; ex; ex = ex->next)
-        if (ex->until_mono_ms < at)
-            at = ex->until_mono_ms;
-    return at;
+    return top ? top->key : INT64_MAX;
 }
 
 bool exchange_may_serve(const pawl_runtime *rt)
 {
     const struct remotes *all = rt->hands.remotes;
 
-    return (all->waiting && all->serve) || all->bring.count;
+    return all->fresh || (all->waiting && all->moved) || all->bring.count;
 }
 
 void exchange_end_wait(pawl_runtime *rt, const void *arg)
 {
-    for (struct exchange **at = &rt->hands.remotes->waiting; *at; at = &(*at)->next)
-        if ((*at)->arg == arg) {
-            answer(rt, unlink_at(rt, at));
+    for (struct exchange *ex = rt->hands.remotes->waiting; ex; ex = ex->next)
+        if (ex->arg == arg) {
+            answer(rt, unlink_waiting(rt, ex));
             return;
         }
 }
@@ -164,5 +221,5 @@ void exchange_stop(pawl_runtime *rt)
     pawl_status status = health_ending(rt, &text);
 
     while (rt->hands.remotes->waiting)
-        exchange_refuse(unlink_at(rt, &rt->hands.remotes->waiting), status, "%s", text);
+        exchange_refuse(unlink_waiting(rt, rt->hands.remotes->waiting), status, "%s", text);
 }

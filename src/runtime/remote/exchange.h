@@ -15,6 +15,8 @@
 #ifndef PAWL_RUNTIME_EXCHANGE_H
 #define PAWL_RUNTIME_EXCHANGE_H
 
+#include "base/heap.h"
+#include "base/vec.h"
 #include "pawl/turns.h"
 #include "runtime/core/runtime.h"
 
@@ -22,7 +24,9 @@ struct worker_session;
 
 struct exchange {
     struct item item;
-    struct exchange *next; /* of those that wait */
+    struct exchange *next, *prev; /* of those that wait */
+    struct exchange *next_filled; /* of those that have turns */
+    struct heap_node ends;        /* mono: its time is over */
     pawl_turns_fn *fn;
     void *arg;
     pawl_mem mem; /* of the request and of the reply */
@@ -32,7 +36,6 @@ struct exchange {
     bool handled; /* all answers were looked at */
     bool had_answers;
     bool after_commit; /* a turn of it has a lease that this pass commits */
-    bool offered;      /* ready runs were looked for since it waits */
     size_t at;         /* the next answer */
     uint32_t pending;  /* stages of it that are not committed */
     pawl_turn_answered *answered;
@@ -40,7 +43,7 @@ struct exchange {
     size_t turn_count;
     size_t turn_bytes; /* of their events and messages */
     LIST(pawl_str) beats_lost;
-    int64_t until_mono_ms; /* 0: not waiting yet */
+    LIST(pawl_turn_code) taken; /* code that it told and C code has */
 };
 
 static inline struct exchange *exchange_of_item(struct item *item)
@@ -48,10 +51,14 @@ static inline struct exchange *exchange_of_item(struct item *item)
     return (struct exchange *)(void *)item;
 }
 
+/* False: it only asks, and there are too many: the worker is to slow down; `err` says how. */
+bool exchange_may_begin(const pawl_runtime *rt, const struct exchange *ex, pawl_error *err);
 /* Its answers are done: it waits for turns, or is answered at the end of the pass. */
 void exchange_wait(pawl_runtime *rt, struct exchange *ex);
 /* An answer's stage was committed, or taken back. */
 void exchange_settled(pawl_runtime *rt, struct exchange *ex);
+/* Those that wait were offered what is ready: with nothing, they are answered when their time is over. */
+void exchange_offered(pawl_runtime *rt);
 /* Answer those that have turns or whose time is over: at the end of a pass, and again after its
  * commit (`committed`) those whose turns have leases. */
 void exchange_serve(pawl_runtime *rt, bool committed);
@@ -68,7 +75,7 @@ void exchange_refuse(struct exchange *ex, pawl_status status, const char *format
 void exchange_stop(pawl_runtime *rt);
 /* Has its answer as many bytes as one may have? */
 bool exchange_is_full(const struct exchange *ex);
-/* Room for one more turn; NULL: it wants none. */
-pawl_turn *exchange_add_turn(struct exchange *ex);
+/* Room for one more turn of one that waits; NULL: it wants none. */
+pawl_turn *exchange_add_turn(pawl_runtime *rt, struct exchange *ex);
 
 #endif

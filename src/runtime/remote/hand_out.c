@@ -101,7 +101,7 @@ bool hand_out_turn(pawl_runtime *rt, struct exchange *ex, const struct hand_out 
     if (after < h->seq && hand_out_events(rt->store, h->uid, h->execution, after, &ex->mem, &events,
                                           &count, &err) != PAWL_OK)
         return false;
-    pawl_turn *t = exchange_add_turn(ex);
+    pawl_turn *t = exchange_add_turn(rt, ex);
     if (!t)
         return false;
     struct remote_run *run =
@@ -171,7 +171,7 @@ bool hand_out_more(pawl_runtime *rt, struct remote_run *run, const pawl_event *m
     struct exchange *ex = NULL;
     pawl_turn *t = run->unsent ? turn_of(rt, run, &ex) : NULL;
 
-    if (!t || exchange_is_full(ex) || !run_add(run, l))
+    if (!t || exchange_is_full(ex) || !run_add(rt, run, l))
         return false;
     put_message(ex, t, message, run->at_ms);
     return true;

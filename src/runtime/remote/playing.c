@@ -4,7 +4,7 @@
 
 #include "runtime/core/letter.h"
 #include "runtime/remote/exchange.h"
-#include "runtime/remote/remote_run.h"
+#include "runtime/remote/ready.h"
 #include "runtime/remote/remotes.h"
 #include "runtime/remote/worker_session.h"
 
@@ -20,7 +20,10 @@ bool remote_open(pawl_runtime *rt)
     map_init(&all->runs);
     map_init(&all->codes);
     heap_init(&all->leases);
-    all->waiting_end = &all->waiting;
+    heap_init(&all->silent);
+    heap_init(&all->ends);
+    all->most_out = PAWL_TURNS_OUT_MAX;
+    all->most_bytes = PAWL_TURNS_OUT_BYTES;
     rt->hands.remotes = all;
     return true;
 }
@@ -48,9 +51,10 @@ void remote_close(pawl_runtime *rt)
     if (!all)
         return;
     heap_deinit(&all->leases); /* its nodes are in the runs */
+    heap_deinit(&all->silent); /* and in the sessions */
+    heap_deinit(&all->ends);
     free_runs(rt);
-    while (all->newest)
-        session_free(rt, all->newest);
+    session_free_all(rt);
     for (struct remote_code *code; (code = map_next(&all->codes, &cursor));)
         free(code);
     map_deinit(&all->sessions);
@@ -62,22 +66,9 @@ void remote_close(pawl_runtime *rt)
 
 int64_t remote_next(const pawl_runtime *rt)
 {
-    int64_t served = exchange_next(rt), look = run_next(rt);
+    int64_t served = exchange_next(rt), look = ready_next(rt);
 
     return served < look ? served : look;
-}
-
-void remote_check(const pawl_runtime *rt)
-{
-    size_t cursor = 0, out = 0;
-
-    for (const struct remote_run *run; (run = map_next(&rt->hands.remotes->runs, &cursor));) {
-        assert_that(!run->letters || run->state == RUN_OUT);
-        assert_that(run->state != RUN_OUT || run->session);
-        out += run->state == RUN_OUT;
-    }
-    assert_that(out == rt->hands.remotes->out_count && rt->hands.remotes->leases.count == out);
-    heap_check(&rt->hands.remotes->leases);
 }
 
 /* ---- The answer that is being applied ----------------------------------------- */

@@ -22,7 +22,6 @@ bool remote_open(pawl_runtime *rt);
 void remote_close(pawl_runtime *rt);
 /* Mono time of the next thing to do; INT64_MAX: none. */
 int64_t remote_next(const pawl_runtime *rt);
-void remote_check(const pawl_runtime *rt);
 
 /* ---- The answer that is being applied (request/turns_answer.c) -------------- */
 

@@ -4,17 +4,13 @@
 
 #include "runtime/core/letter.h"
 #include "runtime/remote/exchange.h"
+#include "runtime/remote/ready.h"
 #include "runtime/remote/remotes.h"
 #include "runtime/remote/worker_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define KNOWN_MAX 4096 /* runs that one session is remembered for */
-
-#define RUN_OF(node)                                                                               \
-    ((struct remote_run *)(void *)((char *)(node)-offsetof(struct remote_run, until)))
 
 /* ---- Tables ---------------------------------------------------------------- */
 
@@ -33,6 +29,19 @@ bool run_is_ready(const struct remote_run *run)
     return run && run->state == RUN_READY;
 }
 
+/* Its list may be that of its code. */
+static void set_code(pawl_runtime *rt, struct remote_run *run, struct remote_code *code)
+{
+    bool ready = run->state == RUN_READY;
+
+    if (run->code == code)
+        return;
+    ready_take(run);
+    run->code = code;
+    if (ready)
+        ready_put(rt, run);
+}
+
 static struct remote_run *make(pawl_runtime *rt, uint64_t uid, const struct code_entry *entry)
 {
     struct remote_run *run = map_get(&rt->hands.remotes->runs, uid);
@@ -44,54 +53,8 @@ static struct remote_run *make(pawl_runtime *rt, uint64_t uid, const struct code
         run->letters_end = &run->letters;
         need_memory(map_put(&rt->hands.remotes->runs, uid, run));
     }
-    run->code = remote_code_of(rt, entry);
+    set_code(rt, run, remote_code_of(rt, entry));
     return run;
-}
-
-static struct run_list *list_of(struct remote_run *run)
-{
-    return run->in_session ? &run->session->ready : &run->code->ready;
-}
-
-static void unready(struct remote_run *run)
-{
-    if (run->state != RUN_READY)
-        return;
-    struct run_list *list = list_of(run);
-    *(run->prev ? &run->prev->next : &list->first) = run->next;
-    *(run->next ? &run->next->prev : &list->last) = run->prev;
-    run->next = run->prev = NULL;
-    run->code->ready_count--;
-    run->state = RUN_IDLE;
-}
-
-static void ready_in(struct remote_run *run, bool in_session)
-{
-    run->in_session = in_session;
-    run->state = RUN_READY;
-    struct run_list *list = list_of(run);
-    run->prev = list->last;
-    *(list->last ? &list->last->next : &list->first) = run;
-    list->last = run;
-    run->code->ready_count++;
-}
-
-static void leave_session(struct remote_run *run)
-{
-    if (!run->session)
-        return;
-    run->session->known--;
-    run->session = NULL;
-    run->known_seq = run->known_execution = 0;
-}
-
-static void join_session(struct remote_run *run, struct worker_session *s)
-{
-    if (run->session == s)
-        return;
-    leave_session(run);
-    run->session = s;
-    s->known++;
 }
 
 static void end_lease(pawl_runtime *rt, struct remote_run *run)
@@ -100,6 +63,9 @@ static void end_lease(pawl_runtime *rt, struct remote_run *run)
     heap_remove(&rt->hands.remotes->leases, &run->until);
     run->session->out--;
     rt->hands.remotes->out_count--;
+    if (rt->hands.remotes->held_back) /* there is room for one now */
+        rt->hands.remotes->moved = true;
+    rt->hands.remotes->held_back = false;
     run->state = RUN_IDLE;
     run->unsent = false;
     run->serial = 0;
@@ -110,16 +76,20 @@ static void end_lease(pawl_runtime *rt, struct remote_run *run)
 static void forget(pawl_runtime *rt, struct remote_run *run)
 {
     assert_that(run->state == RUN_IDLE && !run->letters);
-    leave_session(run);
+    ready_leave(rt, run);
     map_remove(&rt->hands.remotes->runs, run->uid);
     free(run);
 }
 
 /* ---- Waiting for a worker ------------------------------------------------- */
 
-void run_has_rows(pawl_runtime *rt, uint64_t uid, const struct code_entry *code)
+void run_has_rows(pawl_runtime *rt, uint64_t uid)
 {
-    make(rt, uid, code)->rows = true;
+    struct remote_run *run = run_find(rt, uid);
+
+    /* IDLE: its instance stands, and the letter that lets it go on reads its rows */
+    if (run && run->state != RUN_IDLE)
+        run->rows = true;
 }
 
 bool run_take_rows(pawl_runtime *rt, uint64_t uid)
@@ -138,22 +108,8 @@ void run_wait(pawl_runtime *rt, uint64_t uid, const struct code_entry *code)
 
     assert_that(run->state != RUN_OUT);
     run->rows = true;
-    if (run->state == RUN_READY)
-        return;
-    run->ready_ms = rt_mono(rt);
-    ready_in(run, run->session && session_is_alive(rt, run->session) &&
-                      session_has(run->session, run->code));
-}
-
-static bool has_room(const struct exchange *ex)
-{
-    return !ex->request.leaving && ex->turn_count < ex->request.max && !exchange_is_full(ex);
-}
-
-static bool may_have(const struct exchange *ex, const struct remote_code *code)
-{
-    return has_room(ex) && session_has(ex->session, code) &&
-           (!ex->request.may || ex->request.may(ex->request.may_arg, pawl_s(code->entry->name)));
+    if (run->state != RUN_READY)
+        ready_put(rt, run);
 }
 
 struct exchange *run_taker(pawl_runtime *rt, uint64_t uid, const struct code_entry *entry)
@@ -164,7 +120,7 @@ struct exchange *run_taker(pawl_runtime *rt, uint64_t uid, const struct code_ent
     struct exchange *any = NULL;
 
     for (struct exchange *ex = rt->hands.remotes->waiting; ex; ex = ex->next) {
-        if (!may_have(ex, code))
+        if (!ready_may_have(rt, ex, code))
             continue;
         if (ex->session == sticky)
             return ex;
@@ -176,46 +132,12 @@ struct exchange *run_taker(pawl_runtime *rt, uint64_t uid, const struct code_ent
     return any;
 }
 
-/* Its letters are to be read again: the first that asks goes to a call that waits. */
-static void bring(pawl_runtime *rt, struct remote_run *run)
-{
-    uint64_t *uid = vec_push(&rt->hands.remotes->bring);
-
-    need_memory(uid);
-    *uid = run->uid;
-    unready(run);
-    run->rows = false;
-}
-
 bool run_brought(pawl_runtime *rt, uint64_t *retuid)
 {
     if (!rt->hands.remotes->bring.count)
         return false;
     *retuid = rt->hands.remotes->bring.items[--rt->hands.remotes->bring.count];
     return true;
-}
-
-static struct remote_run *oldest_for(const struct exchange *ex)
-{
-    struct remote_run *best = ex->session->ready.first;
-    size_t cursor = 0;
-
-    for (struct remote_code *code; (code = map_next(&ex->session->codes, &cursor));) {
-        struct remote_run *run = code->ready.first;
-        if (run && (!best || run->ready_ms < best->ready_ms) && may_have(ex, code))
-            best = run;
-    }
-    return best;
-}
-
-/* Ready runs for a call that waits. */
-static void offer(pawl_runtime *rt, struct exchange *ex)
-{
-    struct remote_run *run;
-
-    ex->offered = true;
-    for (uint32_t n = 0; n < ex->request.max && has_room(ex) && (run = oldest_for(ex)); n++)
-        bring(rt, run);
 }
 
 /* ---- Out -------------------------------------------------------------------- */
@@ -234,9 +156,9 @@ struct remote_run *run_give(pawl_runtime *rt, struct exchange *ex, uint64_t uid,
 {
     struct remote_run *run = make(rt, uid, code);
 
-    unready(run);
+    ready_take(run);
     assert_that(run->state == RUN_IDLE && !run->letters);
-    join_session(run, ex->session);
+    ready_join(rt, run, ex->session);
     run->state = RUN_OUT;
     run->unsent = true;
     run->serial = ++rt->hands.remotes->serials;
@@ -244,10 +166,9 @@ struct remote_run *run_give(pawl_runtime *rt, struct exchange *ex, uint64_t uid,
     run->seq = place->seq;
     run->letter_count = 0;
     if (l)
-        (void)run_add(run, l);
+        (void)run_add(rt, run, l);
     ex->session->out++;
     rt->hands.remotes->out_count++;
-    rt->hands.remotes->serve = true;
     start_lease(rt, run);
     return run;
 }
@@ -257,14 +178,36 @@ void run_set_alone(struct remote_run *run)
     run->alone = true;
 }
 
-bool run_add(struct remote_run *run, struct letter *l)
+static void hook(pawl_runtime *rt, struct remote_run *run, struct letter *l)
 {
-    if (!run->unsent || run->letter_count >= RUN_BATCH_MAX || (run->alone && run->letter_count))
-        return false;
+    size_t bytes = sizeof(*l) + l->mail.name.len + l->mail.data.len + l->mail.attrs.len;
+
     l->next = NULL;
     *run->letters_end = l;
     run->letters_end = &l->next;
     run->letter_count++;
+    run->bytes += bytes;
+    rt->hands.remotes->out_bytes += bytes;
+}
+
+/* They may be others' already: none is looked at. */
+static struct letter *unhook(pawl_runtime *rt, struct remote_run *run)
+{
+    struct letter *list = run->letters;
+
+    rt->hands.remotes->out_bytes -= run->bytes;
+    run->bytes = 0;
+    run->letters = NULL;
+    run->letters_end = &run->letters;
+    run->letter_count = 0;
+    return list;
+}
+
+bool run_add(pawl_runtime *rt, struct remote_run *run, struct letter *l)
+{
+    if (!run->unsent || run->letter_count >= RUN_BATCH_MAX || (run->alone && run->letter_count))
+        return false;
+    hook(rt, run, l);
     return true;
 }
 
@@ -349,52 +292,18 @@ void run_sent(pawl_runtime *rt, pawl_str token)
 void run_come_back(pawl_runtime *rt, struct remote_run *run)
 {
     letter_back(rt, run_take_letters(rt, run));
-    leave_session(run);
+    ready_leave(rt, run);
     if (run->rows)
-        bring(rt, run);
+        ready_bring(rt, run);
 }
 
-void run_look(pawl_runtime *rt)
+void run_lost(pawl_runtime *rt, struct remote_run *run)
 {
-    struct remotes *all = rt->hands.remotes;
-    struct heap_node *top;
-    int64_t mono;
-
-    if (LIKELY(!all->newest))
-        return;
-    mono = rt_mono(rt);
-    while ((top = heap_top(&all->leases)) && top->key <= mono) {
-        struct remote_run *run = RUN_OF(top);
-        run->losses++;
-        log_warn(&rt->log, "turns", "a turn was not answered in time; it is given again",
-                 "uid=%llu worker=%s losses=%u", (unsigned long long)run->uid, run->session->worker,
-                 run->losses);
-        run_come_back(rt, run);
-    }
-    for (struct worker_session *s = all->newest; s; s = s->older)
-        while (s->ready.first && !session_is_alive(rt, s)) {
-            struct remote_run *run = s->ready.first;
-            unready(run);
-            leave_session(run);
-            ready_in(run, false);
-            all->serve = true;
-        }
-    if (all->serve) /* which stays set until exchange_serve() */
-        for (struct exchange *ex = all->waiting; ex; ex = ex->next)
-            offer(rt, ex);
-    session_look(rt);
-}
-
-int64_t run_next(const pawl_runtime *rt)
-{
-    const struct remotes *all = rt->hands.remotes;
-    const struct heap_node *top = heap_top(&all->leases);
-    int64_t at = top ? top->key : INT64_MAX;
-
-    for (const struct worker_session *s = all->newest; s; s = s->older)
-        if (s->ready.first && !s->waiting && s->heard_ms + 2000 < at)
-            at = s->heard_ms + 2000;
-    return at;
+    run->losses++;
+    log_warn(&rt->log, "turns", "a turn was not answered in time; it is given again",
+             "uid=%llu worker=%s losses=%u", (unsigned long long)run->uid, run->session->worker,
+             run->losses);
+    run_come_back(rt, run);
 }
 
 /* ---- The answer ---------------------------------------------------------------- */
@@ -420,31 +329,18 @@ struct letter *run_letters(const struct remote_run *run, uint32_t *retcount)
     return run->letters;
 }
 
-static struct letter *unhook(struct remote_run *run)
-{
-    struct letter *list = run->letters;
-
-    run->letters = NULL;
-    run->letters_end = &run->letters;
-    run->letter_count = 0;
-    return list;
-}
-
 struct letter *run_take_letters(pawl_runtime *rt, struct remote_run *run)
 {
     end_lease(rt, run);
-    return unhook(run);
+    return unhook(rt, run);
 }
 
-void run_put_letters(struct remote_run *run, struct letter *list)
+void run_put_letters(pawl_runtime *rt, struct remote_run *run, struct letter *list)
 {
-    (void)unhook(run);
+    (void)unhook(rt, run);
     for (struct letter *l = list, *next; l; l = next) {
         next = l->next;
-        l->next = NULL;
-        *run->letters_end = l;
-        run->letters_end = &l->next;
-        run->letter_count++;
+        hook(rt, run, l);
     }
 }
 
@@ -462,9 +358,7 @@ void run_knows(pawl_runtime *rt, struct exchange *ex, uint64_t uid, const struct
     run->alone = false;
     if (run->state == RUN_READY && run->in_session && run->session != ex->session)
         return;
-    if (ex->session->known >= KNOWN_MAX && run->session != ex->session)
-        return;
-    join_session(run, ex->session);
+    ready_join(rt, run, ex->session);
     run->known_execution = of;
     run->known_seq = seq;
 }
@@ -475,13 +369,10 @@ void run_unknown(pawl_runtime *rt, uint64_t uid)
 
     if (!run || run->state == RUN_OUT)
         return;
-    if (run->state == RUN_READY && run->in_session) {
-        unready(run);
-        leave_session(run);
-        ready_in(run, false);
-    } else {
-        leave_session(run);
-    }
+    if (run->state == RUN_READY && run->in_session)
+        ready_for_all(rt, run);
+    else
+        ready_leave(rt, run);
     if (run->state == RUN_IDLE && !run->rows && !run->alone)
         forget(rt, run);
 }
@@ -497,18 +388,6 @@ void run_forget(pawl_runtime *rt, const struct exchange *ex, pawl_str name)
         run_unknown(rt, uid);
 }
 
-void run_leave(pawl_runtime *rt, struct exchange *ex)
-{
-    struct worker_session *s = ex->session;
-
-    for (struct remote_run *run; (run = s->ready.first);) {
-        unready(run);
-        leave_session(run);
-        ready_in(run, false);
-    }
-    rt->hands.remotes->serve = true;
-}
-
 void run_end(pawl_runtime *rt, uint64_t uid)
 {
     struct remote_run *run = run_find(rt, uid);
@@ -517,6 +396,6 @@ void run_end(pawl_runtime *rt, uint64_t uid)
         return;
     if (run->state == RUN_OUT)
         letter_back(rt, run_take_letters(rt, run)); /* late: each is answered or dropped */
-    unready(run);
+    ready_take(run);
     forget(rt, run);
 }

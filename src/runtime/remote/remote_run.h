@@ -26,7 +26,7 @@ bool run_is_out(const struct remote_run *run); /* NULL: no */
 /* Letters for it wait as rows, and must not be overtaken. */
 bool run_is_ready(const struct remote_run *run);
 /* A letter of it became a row. */
-void run_has_rows(pawl_runtime *rt, uint64_t uid, const struct code_entry *code);
+void run_has_rows(pawl_runtime *rt, uint64_t uid);
 bool run_take_rows(pawl_runtime *rt, uint64_t uid); /* were there any?  They are read now. */
 
 /* The call that may have a turn of this run now; NULL: none waits. */
@@ -40,7 +40,7 @@ struct remote_run *run_give(pawl_runtime *rt, struct exchange *ex, uint64_t uid,
 /* Its turns have one message each, until an answer stands. */
 void run_set_alone(struct remote_run *run);
 /* One more letter for the turn that is still being put together.  False: not in this one. */
-bool run_add(struct remote_run *run, struct letter *l);
+bool run_add(pawl_runtime *rt, struct remote_run *run, struct letter *l);
 /* What the session that has it knows of this execution. */
 uint64_t run_known(const struct remote_run *run, uint64_t execution);
 pawl_str run_start_attrs(const struct remote_run *run); /* empty: its first message is no start */
@@ -61,11 +61,8 @@ bool run_any_session(const pawl_runtime *rt);
 
 /* The turn left the process. */
 void run_sent(pawl_runtime *rt, pawl_str token);
-/* Leases that are over, runs that wait for a silent session, ready runs for calls that wait. */
-void run_look(pawl_runtime *rt);
 /* The next run whose letters are to be read again; false: no more. */
 bool run_brought(pawl_runtime *rt, uint64_t *retuid);
-int64_t run_next(const pawl_runtime *rt); /* mono */
 
 /* ---- The answer ---------------------------------------------------------- */
 
@@ -78,8 +75,10 @@ struct letter *run_letters(const struct remote_run *run, uint32_t *retcount);
 struct letter *run_take_letters(pawl_runtime *rt, struct remote_run *run);
 /* The worker is lost, or gave it back: its letters are delivered again, and those behind them. */
 void run_come_back(pawl_runtime *rt, struct remote_run *run);
+/* Its lease is over: a worker is blamed, and it comes back. */
+void run_lost(pawl_runtime *rt, struct remote_run *run);
 /* The caller's letters are its again, as they were. */
-void run_put_letters(struct remote_run *run, struct letter *list);
+void run_put_letters(pawl_runtime *rt, struct remote_run *run, struct letter *list);
 /* Start its lease again. */
 void run_beat(pawl_runtime *rt, struct remote_run *run);
 /* Its session knows it up to here. */
@@ -89,8 +88,6 @@ void run_knows(pawl_runtime *rt, struct exchange *ex, uint64_t uid, const struct
 void run_unknown(pawl_runtime *rt, uint64_t uid);
 /* The worker dropped this run ("42.1") from its cache. */
 void run_forget(pawl_runtime *rt, const struct exchange *ex, pawl_str name);
-/* The session shuts down: others may have its runs at once. */
-void run_leave(pawl_runtime *rt, struct exchange *ex);
 /* It ended, or is gone. */
 void run_end(pawl_runtime *rt, uint64_t uid);
 

@@ -16,8 +16,11 @@
  * All of this is in memory, and may be lost: messages are rows in the store, a run that was forgotten
  * is handed out with its whole history, and a token of an earlier process is refused.
  *
- * Invariants (remote_check): a READY run is in one list, of its session or of its code; an OUT run
- * has letters or leases, and a session; run->session is in `sessions`.
+ * All of it has limits (pawl/turns.h, docs/guide/limits.md), because workers come and go and say what
+ * they like: sessions, the code they tell, calls that wait, turns that are out and the bytes of their
+ * messages, runs that a session is remembered for, runs that wait (the rest of those are ids only).
+ *
+ * Invariants: room_check.c.
  *
  * Private to runtime/remote; the other rooms use playing.h, remote_run.h and exchange.h.
  */
@@ -42,25 +45,26 @@ struct run_list {
 struct remote_code {
     const struct code_entry *entry;
     struct run_list ready; /* any worker may have these */
-    size_t ready_count;
-    int64_t heard_ms; /* wall clock, for people */
-    char worker[64];  /* the last that told it */
+    size_t ready_count;    /* here and in lists of sessions */
+    size_t sessions;       /* that have it */
+    int64_t heard_ms;      /* wall clock, for people */
+    char worker[64];       /* the last that told it */
 };
 
 struct worker_session {
     char id[PAWL_TURNS_SESSION_MAX + 1];
     char worker[256];
-    int64_t heard_ms; /* mono: its last call, or now while one waits */
-    uint32_t waiting; /* calls of it that wait */
-    uint32_t out;     /* turns it has */
-    uint32_t known;   /* runs that are sticky to it */
+    int64_t heard_ms;   /* mono: its last call began, or was answered */
+    int64_t vouched_ms; /* mono: when it last said that its code is alive */
+    uint32_t waiting;   /* calls of it that wait */
+    uint32_t out;       /* turns it has */
     bool leaving;
-    struct map codes;      /* struct remote_code, by its entry's address */
-    struct run_list ready; /* these are its */
-    struct worker_session *older, *newer;
-    size_t taken_count; /* code it told that C code has, and was not told of yet */
-    pawl_turn_code *taken;
-    pawl_mem mem;
+    struct map codes;        /* struct remote_code, by its entry's address */
+    struct run_list ready;   /* these are its */
+    struct heap_node silent; /* mono: look whether it is; in the heap while it has ready runs */
+    struct remote_run *stalest, *freshest; /* the runs that are sticky to it, by use */
+    size_t known;                          /* as many */
+    struct worker_session *older, *newer;  /* by heard_ms */
 };
 
 enum run_state { RUN_IDLE, RUN_READY, RUN_OUT };
@@ -71,13 +75,15 @@ struct remote_run {
     struct remote_code *code;
     struct worker_session *session; /* knows it up to known_seq, or has its turn; NULL: none */
     uint64_t known_execution, known_seq;
-    struct remote_run *next, *prev; /* of the list it is ready in */
-    bool in_session;                /* that list is its session's */
-    int64_t ready_ms;               /* mono: since then */
-    bool rows;                      /* letters for it wait as rows */
+    struct remote_run *staler, *fresher; /* of those of its session */
+    struct remote_run *next, *prev;      /* of the list it is ready in */
+    bool in_session;                     /* that list is its session's */
+    int64_t ready_ms;                    /* mono: since then */
+    bool rows;                           /* letters for it wait as rows */
     /* OUT */
     struct letter *letters, **letters_end; /* owned, in order */
     uint32_t letter_count;
+    size_t bytes; /* of them */
     uint64_t serial, execution, seq;
     int64_t at_ms;     /* of its messages */
     char *start_attrs; /* of OrchestrationStarted, fixed with the hand-out; owned; NULL: none */
@@ -107,12 +113,21 @@ struct remotes {
     struct map runs;    /* by uid */
     struct map codes;   /* struct remote_code, by its entry's address */
     struct heap leases; /* OUT runs */
-    size_t out_count;
-    struct exchange *waiting, **waiting_end;
+    struct heap silent; /* sessions with ready runs, by when they may have become silent */
+    size_t out_count, out_bytes;
+    size_t most_out, most_bytes; /* as many at a time; tests lower them */
+    size_t known_count;          /* of all sessions */
+    bool held_back;              /* a run was not given because of a limit of turns that are out */
+    bool moved;                  /* runs became ready for calls that wait already */
+    /* Calls that wait, longest first.  Those from `fresh` on were offered nothing yet; the others
+     * are in `ends`. */
+    struct exchange *waiting, *waiting_last, *fresh;
     size_t waiting_count;
-    bool inline_waits;   /* see remote_run.h */
-    bool serve;          /* an exchange may be answered, or a run be given to one */
-    VEC(uint64_t) bring; /* uids whose letters are to be read again */
+    uint64_t waited;         /* as many ever began to wait */
+    struct heap ends;        /* by when their time is over */
+    struct exchange *filled; /* of those that wait: these have turns */
+    bool inline_waits;       /* see remote_run.h */
+    VEC(uint64_t) bring;     /* uids whose letters are to be read again */
     struct playing playing;
 };
 

@@ -25,6 +25,7 @@
 #include "runtime/instance/turn.h"
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/playing.h"
+#include "runtime/remote/ready.h"
 #include "runtime/remote/remote_run.h"
 #include "runtime/remote/worker_session.h"
 #include "runtime/work/activity.h"
@@ -337,11 +338,11 @@ static void gave_up(struct answering *at, struct letter **all, uint32_t count, u
     if (!is_refused(at)) { /* trouble: given again, one by one */
         if (count > 1)
             run_set_alone(at->run);
-        run_put_letters(at->run, list);
+        run_put_letters(rt, at->run, list);
         run_come_back(rt, at->run);
         run_unknown(rt, at->token.uid);
     } else {
-        run_put_letters(at->run, list);
+        run_put_letters(rt, at->run, list);
     }
 }
 
@@ -507,15 +508,18 @@ static void beat(pawl_runtime *rt, struct exchange *ex)
     for (size_t i = 0; i < ex->request.forget_count; i++)
         run_forget(rt, ex, ex->request.forget[i]);
     if (ex->request.leaving)
-        run_leave(rt, ex);
+        ready_drop_session(rt, ex->session);
 }
 
 /* False: it was refused. */
 static bool begin(pawl_runtime *rt, struct exchange *ex)
 {
-    ex->session = session_heard(rt, &ex->request);
+    pawl_error err = {0};
+
+    if (exchange_may_begin(rt, ex, &err))
+        ex->session = session_heard(rt, ex, &err);
     if (!ex->session) {
-        exchange_refuse(ex, PAWL_CONFLICT, "unknown_session: tell the code of this session again");
+        exchange_refuse(ex, err.status, "%s", err.text);
         return false;
     }
     ex->begun = true;
