@@ -105,6 +105,13 @@ static void tell_parent(pawl_runtime *rt, struct stage *s, const struct letter *
     m->attrs = pawl_s("{\"kind\":\"refused\"}");
 }
 
+/* A start by name wants an instance of its own.  One by uid is that of the instance itself: it waited
+ * for its code, and something else ended it while this letter was in hand. */
+static bool is_of_another(const struct letter *l)
+{
+    return !l->uid;
+}
+
 /* A child or detached start whose id is taken. */
 static struct delivered refuse_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
@@ -124,7 +131,7 @@ static struct delivered refuse_existing(pawl_runtime *rt, struct resident *r, st
     }
     if (twin)
         peek_child_again(rt, s, row);
-    if (scheduled_by(rt, l).at_ms && pawl_state_is_terminal(row->state))
+    if (is_of_another(l) && scheduled_by(rt, l).at_ms && pawl_state_is_terminal(row->state))
         schedule_run_ended(rt, s, row->id, "exists"); /* one that runs tells it when it ends */
     return drop_start(rt, s, l);
 }
