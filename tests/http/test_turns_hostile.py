@@ -96,10 +96,30 @@ def test_forged_before_the_first_session(server):
     server.ended("f-1")
     uid = server.get(I + "f-1").json.get("uid", 1)
     for u in {uid, 1, 2, 3}:
-        parts = (u, 1, 9, 0)
-        mac = siphash24(0, 0, struct.pack("<4Q", *parts))
-        r = server.get("/api/v1/turns/t%d.%d.%d.%d.%016x/history" % (*parts, mac))
+        parts = (u, 1, 9, 0, 0)
+        mac = siphash24(0, 0, struct.pack("<5Q", *parts))
+        r = server.get("/api/v1/turns/t%d.%d.%d.%d.%d.%016x/history" % (*parts, mac))
         assert r.status == 410, r
+
+
+def test_a_token_is_of_its_session(server):
+    """Another worker that learned it, idle or not, cannot answer with it; its owner can."""
+    w, thief = Worker(server, "Hostile"), Worker(server, "Hostile", name="thief")
+    server.start_instance("Hostile", 1, "s-1")
+    t = w.turn()
+    assert thief.answer(t, [step(1, 1, end("completed", output="1"))])["status"] == "lost"
+    assert thief.call(beats=[t["token"]])["beats"] == [{"token": t["token"], "status": "lost"}]
+    a = w.answer(t, [step(1, 1, call(1, "s", "", lease=True))], "any", [1])
+    stolen = result(a["leases"][0], 3, "1", w.last["now"], end("completed", output="1"))
+    assert thief.answer(a["next"], [stolen])["status"] == "lost"
+    assert thief.call(answers=[{"token": a["next"], "bug": {"error": "no"}}])["answered"][0]["status"] == "lost"
+    assert server.get(I + "s-1").json["status"] == "running"
+    again = Worker(server, "Hostile")
+    again.session = w.session                                  # the same process, which tells its code again
+    again.call(code=w.code)
+    done = result(a["leases"][0], 3, "1", w.last["now"], end("completed", output="7"))
+    assert again.answer(a["next"], [done])["status"] == "ok"
+    assert server.ended("s-1")["output"] == 7
 
 
 def inline(w, instance, *more, refs=(1,)):

@@ -344,3 +344,124 @@ ROOM(room_of_bytes_that_are_out)
     expect_is(ask(s, w, 100), PAWL_OK);
     expect_held(s, w, 3);
 }
+
+/* ---- What a call brings, and what it reads ----------------------------------------------- */
+
+/* Answer the first turn with one call, with these options. */
+static pawl_status call_with(struct scene *s, struct seat *w, const pawl_call_opts *opts)
+{
+    const pawl_decision d = {
+        .deed = PAWL_DEED_CALL, .ref = 1, .name = pawl_s("Away"), .has_data = true, .opts = opts};
+    const pawl_turn_step step = {.message = 1, .seq = 1, .decisions = &d, .count = 1};
+    const uint64_t ref = 1;
+    const pawl_turn_answer a = {.token = pawl_s(w->tokens[0]),
+                                .form = PAWL_TURN_STEPS,
+                                .steps = &step,
+                                .step_count = 1,
+                                .wait = PAWL_TURN_WAIT_ANY,
+                                .refs = &ref,
+                                .ref_count = 1};
+    const pawl_turns q = {.protocol = PAWL_TURNS_PROTOCOL,
+                          .session = pawl_s(w->session),
+                          .answers = &a,
+                          .answer_count = 1};
+    pawl_error err = {0};
+    pawl_status rc = pawl_turns_exchange(s->c, &q, on_reply, w, &err);
+    scene_settle(s);
+    return rc;
+}
+
+/* A program that was compiled with another header: what its struct lacks is 0, what ours lacks must be. */
+ROOM(options_have_their_size)
+{
+    struct seat *w = seat(s, 0);
+    struct {
+        pawl_call_opts known;
+        uint64_t more;
+    } newer = {
+        .known = {.size = sizeof(newer), .attempts = 2},
+          .more = 1
+    };
+    const pawl_call_opts older = {.size = offsetof(pawl_call_opts, backoff),
+                                  .attempts = 3,
+                                  .backoff = (pawl_backoff)77,
+                                  .initial_ms = -5}; /* not its: bytes behind its struct */
+    expect_is(tell(s, w), PAWL_OK);
+    begin_flows(s, 0, 2);
+    expect_is(ask(s, w, 1), PAWL_OK);
+    expect_is(call_with(s, w, &newer.known), PAWL_MISUSE);
+    newer.more = 0;
+    expect_is(call_with(s, w, &newer.known), PAWL_OK);
+    expect_is(w->answered, PAWL_TURN_OK);
+    expect_is(ask(s, w, 1), PAWL_OK);
+    expect_is(call_with(s, w, &older), PAWL_OK);
+    expect_is(w->answered, PAWL_TURN_OK);
+    pawl_history h;
+    pawl_error err;
+    expect_is(pawl_client_history(s->c, w->instances[0], 1, 0, 0, s->mem, &h, &err), PAWL_OK);
+    expect_text(h.events[1].attrs.ptr, "\"attempts\":3");
+    ck_assert(!strstr(h.events[1].attrs.ptr, "initial"));
+}
+
+static const pawl_store_ops *real;
+static size_t read_events;
+
+static pawl_status read_history(pawl_store *store, uint64_t uid, uint64_t number, uint64_t after,
+                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                                pawl_error *err)
+{
+    pawl_status rc = real->read_history(store, uid, number, after, limit, mem, ret, err);
+    read_events += rc == PAWL_OK ? ret->count : 0;
+    return rc;
+}
+
+static void count_events(pawl_store *outer)
+{
+    static pawl_store_ops counting;
+    real = outer->ops;
+    counting = *real;
+    counting.read_history = read_history;
+    outer->ops = &counting;
+}
+
+/* 200 events of 100 kB each: a turn has a megabyte of them, and not all are read for it. */
+ROOM(a_turn_reads_what_it_hands_out)
+{
+    struct seat *w = seat(s, 0), *next = seat(s, 1);
+    char *big = pawl_mem_alloc(s->mem, 100000);
+    static pawl_decision list[200];
+    const uint64_t ref = 1;
+    memset(big, 'x', 100000);
+    for (size_t i = 0; i < COUNT_OF(list); i++)
+        list[i] = (pawl_decision){
+            .deed = PAWL_DEED_CALL,
+            .ref = i + 1,
+            .name = pawl_s("Away"),
+            .data = {big, 100000},
+            .has_data = true
+        };
+    s->decorate = count_events;
+    expect_is(tell(s, w), PAWL_OK);
+    begin_flows(s, 0, 1);
+    expect_is(ask(s, w, 1), PAWL_OK);
+    const pawl_turn_step step = {
+        .message = 1, .seq = 1, .decisions = list, .count = COUNT_OF(list)};
+    const pawl_turn_answer a = {.token = pawl_s(w->tokens[0]),
+                                .form = PAWL_TURN_STEPS,
+                                .steps = &step,
+                                .step_count = 1,
+                                .wait = PAWL_TURN_WAIT_ANY,
+                                .refs = &ref,
+                                .ref_count = 1};
+    expect_is(call(s, w, (pawl_turns){.answers = &a, .answer_count = 1}), PAWL_OK);
+    expect_is(w->answered, PAWL_TURN_OK);
+    expect_is(call(s, w, (pawl_turns){.leaving = true}), PAWL_OK);
+    scene_steer(s, PAWL_OP_CANCEL, "f0");
+    scene_settle(s);
+    expect_is(tell(s, next), PAWL_OK);
+    read_events = 0;
+    expect_is(ask(s, next, 1), PAWL_OK);
+    expect_is(next->count, 1);
+    ck_assert(read_events >= 10);
+    ck_assert(read_events <= 24);
+}

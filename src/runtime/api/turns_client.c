@@ -69,6 +69,20 @@ static bool check_limits(const pawl_turns *q, pawl_error *err)
     return true;
 }
 
+/* Options of a call have a size: an older program has fewer of them, a newer one is refused. */
+static bool check_opts(const pawl_turn_answer *a, pawl_error *err)
+{
+    pawl_call_opts room;
+
+    for (size_t i = 0; i < a->step_count; i++)
+        for (size_t k = 0; k < a->steps[i].count; k++) {
+            const pawl_call_opts *opts = a->steps[i].decisions[k].opts;
+            if (opts && !OPTIONS_OF(&room, opts, "pawl_call_opts", err))
+                return false;
+        }
+    return true;
+}
+
 static bool check_answers(const pawl_turns *q, pawl_error *err)
 {
     for (size_t i = 0; i < q->answer_count; i++) {
@@ -80,6 +94,8 @@ static bool check_answers(const pawl_turns *q, pawl_error *err)
                       PAWL_TURNS_DECISIONS_MAX);
             return false;
         }
+        if (!check_opts(&q->answers[i], err))
+            return false;
     }
     return true;
 }
@@ -144,14 +160,18 @@ static const char *copy_text(pawl_mem *mem, const char *text)
     return text ? arena_dup(mem, pawl_s(text)).ptr : NULL;
 }
 
-static const pawl_call_opts *copy_opts(pawl_mem *mem, const pawl_call_opts *opts)
+static const pawl_call_opts *copy_opts(pawl_mem *mem, const pawl_call_opts *from)
 {
+    pawl_call_opts room;
+    pawl_error err;
+    const pawl_call_opts *opts = from ? OPTIONS_OF(&room, from, "pawl_call_opts", &err) : NULL;
     size_t n = 0;
 
     if (!opts)
         return NULL;
     pawl_call_opts *copy = arena_new(mem, pawl_call_opts);
     *copy = *opts;
+    copy->size = sizeof(*copy);
     copy->tag = copy_text(mem, opts->tag);
     copy->key = copy_text(mem, opts->key);
     while (opts->final_errors && opts->final_errors[n])

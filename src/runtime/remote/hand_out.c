@@ -5,11 +5,13 @@
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/remote_run.h"
 #include "runtime/remote/remotes.h"
+#include "runtime/remote/worker_session.h"
 #include "store/store.h"
 
 #include <string.h>
 
 #define EVENTS_BYTES ((size_t)1 << 20) /* of one turn or page; one event may be larger */
+#define EVENTS_FIRST 8                 /* read at first: their size says how many more */
 
 static size_t bytes_of(const pawl_event *e)
 {
@@ -26,18 +28,38 @@ static pawl_event copy_event(pawl_mem *mem, const pawl_event *e)
     return copy;
 }
 
+/* How many to read next, by the size of those before: no more bytes than are asked for, by the look
+ * of it.  0: there are enough. */
+static size_t next_page(size_t count, size_t bytes)
+{
+    if (count >= PAWL_TURNS_EVENTS || bytes >= EVENTS_BYTES)
+        return 0;
+    size_t fit = (EVENTS_BYTES - bytes) / (bytes / count) + 1, left = PAWL_TURNS_EVENTS - count;
+
+    return fit < left ? fit : left;
+}
+
 pawl_status hand_out_events(pawl_store *store, uint64_t uid, uint64_t run, uint64_t after,
                             pawl_mem *mem, const pawl_event **ret, size_t *retcount,
                             pawl_error *err)
 {
-    pawl_event_list list = {0};
-    pawl_status rc = store_read_history(store, uid, run, after, PAWL_TURNS_EVENTS, mem, &list, err);
-    size_t n = 0, bytes = 0;
+    LIST(pawl_event) all = {0};
+    size_t bytes = 0, page = EVENTS_FIRST;
+    pawl_status rc = PAWL_OK;
 
-    for (; rc == PAWL_OK && n < list.count && (!n || bytes < EVENTS_BYTES); n++)
-        bytes += bytes_of(&list.items[n]);
-    *ret = list.items;
-    *retcount = n;
+    while (page && rc == PAWL_OK) {
+        pawl_event_list list = {0};
+        uint64_t from = all.count ? all.items[all.count - 1].seq : after;
+        rc = store_read_history(store, uid, run, from, (uint32_t)page, mem, &list, err);
+        for (size_t i = 0; rc == PAWL_OK && i < list.count && (!bytes || bytes < EVENTS_BYTES);
+             i++) {
+            *list_add(mem, &all) = list.items[i];
+            bytes += bytes_of(&list.items[i]);
+        }
+        page = rc == PAWL_OK && list.count == page ? next_page(all.count, bytes) : 0;
+    }
+    *ret = all.items;
+    *retcount = all.count;
     return rc;
 }
 
@@ -75,7 +97,8 @@ static void fill(pawl_runtime *rt, struct exchange *ex, const struct hand_out *h
     pawl_mem *mem = &ex->mem;
 
     t->token = turn_token_make(rt, mem,
-                               &(struct turn_token){h->uid, h->execution, h->seq, run_serial(run)});
+                               &(struct turn_token){h->uid, h->execution, h->seq, run_serial(run),
+                                                    session_tag(ex->session)});
     t->run = pawl_mem_printf(mem, "%llu.%llu", (unsigned long long)h->uid,
                              (unsigned long long)h->execution);
     t->instance = arena_dup(mem, h->instance);
@@ -104,8 +127,8 @@ bool hand_out_turn(pawl_runtime *rt, struct exchange *ex, const struct hand_out 
     pawl_turn *t = exchange_add_turn(rt, ex);
     if (!t)
         return false;
-    struct remote_run *run =
-        run_give(rt, ex, h->uid, h->code, &(struct turn_token){h->uid, h->execution, h->seq, 0}, l);
+    struct remote_run *run = run_give(rt, ex, h->uid, h->code,
+                                      &(struct turn_token){h->uid, h->execution, h->seq, 0, 0}, l);
     run_set_start(run, h->start_attrs, h->at_ms);
     fill(rt, ex, h, run, t);
     t->after = after;

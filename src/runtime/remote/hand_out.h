@@ -38,7 +38,7 @@ bool hand_out_more(pawl_runtime *rt, struct remote_run *run, const pawl_event *m
  * one that is being put together.  False: it must wait. */
 bool hand_out_lease(pawl_runtime *rt, struct exchange *ex, const struct hand_out *h,
                     const pawl_turn_lease *lease);
-/* Events after `after`, at most PAWL_TURNS_EVENTS and about a megabyte. */
+/* Events after `after`, at most PAWL_TURNS_EVENTS and about a megabyte; not many more are read. */
 pawl_status hand_out_events(pawl_store *store, uint64_t uid, uint64_t run, uint64_t after,
                             pawl_mem *mem, const pawl_event **ret, size_t *retcount,
                             pawl_error *err);

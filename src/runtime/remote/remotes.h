@@ -54,6 +54,7 @@ struct remote_code {
 struct worker_session {
     char id[PAWL_TURNS_SESSION_MAX + 1];
     char worker[256];
+    uint64_t tag;       /* of its id, for tokens */
     int64_t heard_ms;   /* mono: its last call began, or was answered */
     int64_t vouched_ms; /* mono: when it last said that its code is alive */
     uint32_t waiting;   /* calls of it that wait */

@@ -16,9 +16,10 @@ static uint64_t mac_of(pawl_runtime *rt, const struct turn_token *t)
 
 pawl_str turn_token_make(pawl_runtime *rt, pawl_mem *mem, const struct turn_token *t)
 {
-    return pawl_mem_printf(mem, "t%llu.%llu.%llu.%llu.%016llx", (unsigned long long)t->uid,
+    return pawl_mem_printf(mem, "t%llu.%llu.%llu.%llu.%llu.%016llx", (unsigned long long)t->uid,
                            (unsigned long long)t->execution, (unsigned long long)t->seq,
-                           (unsigned long long)t->serial, (unsigned long long)mac_of(rt, t));
+                           (unsigned long long)t->serial, (unsigned long long)t->session,
+                           (unsigned long long)mac_of(rt, t));
 }
 
 /* A number and the mark behind it. */
@@ -47,7 +48,8 @@ static bool parse(pawl_str text, struct turn_token *ret, uint64_t *retmac)
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = 0;
     if (!number(&at, '.', &ret->uid) || !number(&at, '.', &ret->execution) ||
-        !number(&at, '.', &ret->seq) || !number(&at, '.', &ret->serial) || strlen(at) != 16)
+        !number(&at, '.', &ret->seq) || !number(&at, '.', &ret->serial) ||
+        !number(&at, '.', &ret->session) || strlen(at) != 16)
         return false;
     for (; *at; at++) {
         int digit = hex_value(*at);

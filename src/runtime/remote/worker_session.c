@@ -4,6 +4,7 @@
 
 #include "base/hex.h"
 #include "base/limits.h"
+#include "base/rand.h"
 #include "runtime/core/registry.h"
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/ready.h"
@@ -50,6 +51,11 @@ bool session_is_alive(pawl_runtime *rt, const struct worker_session *s)
     return !s->leaving && (s->waiting || rt_mono(rt) - s->heard_ms < SESSION_STICKY_MS);
 }
 
+uint64_t session_tag(const struct worker_session *s)
+{
+    return s->tag;
+}
+
 static void unlink_session(struct remotes *all, struct worker_session *s)
 {
     *(s->newer ? &s->newer->older : &all->newest) = s->older;
@@ -92,6 +98,7 @@ static struct worker_session *make(pawl_runtime *rt, pawl_str id)
     lease_may_find(rt); /* inline steps may have been left behind */
     memcpy(s->id, id.ptr, id.len);
     map_init(&s->codes);
+    s->tag = siphash24(rt->hands.remotes->key, id.ptr, id.len) % 1000000000000000000U;
     s->vouched_ms = INT64_MIN / 2;
     need_memory(map_puts(&rt->hands.remotes->sessions, pawl_s(s->id), s));
     link_session(rt->hands.remotes, s);

@@ -21,6 +21,8 @@ struct worker_session *session_find(const pawl_runtime *rt, pawl_str id);
 /* A call came: find or make its session, and register the code that the call tells.  NULL: it is
  * refused and nothing was done, `err` says why. */
 struct worker_session *session_heard(pawl_runtime *rt, struct exchange *ex, pawl_error *err);
+/* What its tokens name it by: a number under 10^18. */
+uint64_t session_tag(const struct worker_session *s);
 /* It is alive now. */
 void session_touch(pawl_runtime *rt, struct worker_session *s);
 /* Does the worker have this code? */

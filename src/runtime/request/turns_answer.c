@@ -94,7 +94,8 @@ static pawl_status find(struct answering *at)
     pawl_runtime *rt = at->rt;
 
     at->ret->status = PAWL_TURN_LOST;
-    if (!turn_token_read(rt, at->a->token, &at->token))
+    if (!turn_token_read(rt, at->a->token, &at->token) ||
+        at->token.session != session_tag(at->ex->session))
         return PAWL_LOST;
     at->run = at->token.serial ? run_answered(rt, at->ex, &at->token) : NULL;
     if (at->token.serial ? !at->run : run_is_out(run_find(rt, at->token.uid)))
@@ -366,9 +367,9 @@ static void take_over(struct answering *at)
     run_knows(at->rt, at->ex, at->token.uid, at->code, at->token.execution, at->token.seq);
     at->ret->status = PAWL_TURN_OK;
     at->ret->seq = at->token.seq;
-    at->ret->next =
-        turn_token_make(at->rt, &at->ex->mem,
-                        &(struct turn_token){at->token.uid, at->token.execution, at->token.seq, 0});
+    at->ret->next = turn_token_make(at->rt, &at->ex->mem,
+                                    &(struct turn_token){at->token.uid, at->token.execution,
+                                                         at->token.seq, 0, at->token.session});
 }
 
 static void take_steps(struct answering *at)
@@ -586,9 +587,10 @@ void turns_committed(pawl_runtime *rt, struct stage *s)
             s->ended || !r->x || execution_end(r->x).kind || s->row.execution != t.execution;
         ret->seq = s->row.last_seq;
         if (!ends) {
-            ret->next = turn_token_make(
-                rt, &ex->mem,
-                &(struct turn_token){s->row.uid, s->row.execution, s->row.last_seq, 0});
+            ret->next =
+                turn_token_make(rt, &ex->mem,
+                                &(struct turn_token){s->row.uid, s->row.execution, s->row.last_seq,
+                                                     0, session_tag(ex->session)});
             run_knows(rt, ex, s->row.uid, r->code, s->row.execution, s->row.last_seq);
         }
         put_leases(ex, s, ret);
