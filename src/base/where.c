@@ -72,6 +72,18 @@ static bool check_text(const pawl_where *w, pawl_error *reterr)
     return true;
 }
 
+static bool is_order(pawl_where_op op)
+{
+    return op == PAWL_WHERE_LT || op == PAWL_WHERE_LE || op == PAWL_WHERE_GT || op == PAWL_WHERE_GE;
+}
+
+/* A number of JSON that is_integer() does not know.  With "=" it is a text, such as a version. */
+static bool is_fraction(pawl_str value)
+{
+    size_t offset;
+    return json_check(value, &offset) == JSON_FINE && json_type(value) == JSON_NUMBER;
+}
+
 static bool read_value(pawl_mem *mem, pawl_str value, pawl_where *ret, pawl_error *reterr)
 {
     if (value.len && value.ptr[0] == '"') {
@@ -82,6 +94,11 @@ static bool read_value(pawl_mem *mem, pawl_str value, pawl_where *ret, pawl_erro
         return json_integer(value, &ret->number) ||
                refuse(reterr, PAWL_INVALID, *ret,
                       "has an integer of more than 64 bits; in quotes it is a text");
+    } else if (is_order(ret->op) && is_fraction(value)) {
+        return refuse(
+            reterr, PAWL_INVALID, *ret,
+            "compares with a number that is no integer, and no attribute is one; round it, "
+            "or write it in quotes as a text");
     } else {
         ret->text = value;
     }

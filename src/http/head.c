@@ -142,7 +142,8 @@ static enum head_fault parse_first(struct head *head, const char *at, const char
 
 struct header_counts {
     unsigned lengths, codings, hosts;
-    bool closes; /* whatever else it says */
+    unsigned single; /* a bit for each of single_headers[] */
+    bool closes;     /* whatever else it says */
     pawl_str host;
 };
 
@@ -178,10 +179,31 @@ static void take_connection(struct head *head, pawl_str list, struct header_coun
     }
 }
 
+/* Which of two values counts is not known: two readers may choose differently. */
+static const char *const single_headers[] = {"If-Match", "Content-Type", "Authorization",
+                                             "Last-Event-ID", "Idempotency-Key"};
+
+static void take_single(struct head *head, pawl_str name, struct header_counts *t)
+{
+    for (unsigned i = 0; i < sizeof(single_headers) / sizeof(single_headers[0]); i++) {
+        if (!is_word(name, single_headers[i]))
+            continue;
+        if (t->single & 1u << i)
+            head->repeated = single_headers[i];
+        t->single |= 1u << i;
+    }
+}
+
 /* Those that say how the request is to be read. */
 static void take_known(struct head *head, const struct head_header *h, struct header_counts *t)
 {
     switch (h->name.len) {
+    case sizeof("If-Match") - 1:
+    case sizeof("Content-Type") - 1:
+    case sizeof("Authorization") - 1: /* Last-Event-ID is as long */
+    case sizeof("Idempotency-Key") - 1:
+        take_single(head, h->name, t);
+        break;
     case 4:
         if (is_word(h->name, "Host") && t->hosts++ == 0)
             t->host = h->value;

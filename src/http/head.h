@@ -40,8 +40,9 @@ struct head {
     bool keep_alive;     /* after the answer */
     bool wants_continue; /* Expect: 100-continue */
     bool chunked;
-    bool ambiguous;  /* framing that two readers could read differently: refuse and hang up */
-    uint64_t length; /* of the body, when not chunked; UINT64_MAX: more than fits */
+    bool ambiguous;       /* framing that two readers could read differently: refuse and hang up */
+    const char *repeated; /* a header that has one value and is given twice: its name; NULL: none */
+    uint64_t length;      /* of the body, when not chunked; UINT64_MAX: more than fits */
     size_t count;
     struct head_header headers[HEAD_HEADERS];
 };

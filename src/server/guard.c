@@ -34,6 +34,11 @@ static bool check_framing(struct call *c)
         c->answer.close = true;
         return false;
     }
+    if (c->head->repeated) {
+        answer_error(c, 400, "invalid", "the header %s is given twice; give it once",
+                     c->head->repeated);
+        return false;
+    }
     if (packed && strcasecmp(packed, "identity") != 0) {
         answer_error(c, 415, "unsupported_encoding", "compressed requests are not supported");
         return false;

@@ -57,6 +57,9 @@ def test_s51_bad_attributes_and_filters(server):
     expect(patch(server, "at-3", {"one-more": 1, "n0": None}), 200)
     for where in ("", "a", "a~1", "A=1", "a=99999999999999999999", 'a="x'):
         expect(server.get(I + "?where=" + urllib.parse.quote(where)), 400)
+    got = expect(server.get(I + "?where=total%3E%3D1.5"), 400, "invalid").json["error"]["message"]
+    assert "'total' compares with a number that is no integer" in got and "\n" not in got, got
+    expect(server.get(I + "?where=total%3D1.5"), 200)                         # a text
     expect(server.get(I + "?" + "&".join("where=a%%3D%d" % i for i in range(9))), 400)
 
 

@@ -26,6 +26,22 @@ def test_health_tells_strangers_no_version():
         assert "version" in server.get("/health", headers=head).json
 
 
+def test_a_header_with_one_value_is_given_once():
+    body = '{"orchestration":"Ask","instance":"once-%d"}'
+    with Server() as server:
+        for n, (name, values) in enumerate((("Idempotency-Key", ("a", "b")), ("idempotency-key", ("a", "a")),
+                                            ("Authorization", ("Bearer a", "Bearer b")),
+                                            ("Content-Type", ("application/json", "text/plain")),
+                                            ("If-Match", ('"1"', '"2"')), ("Last-Event-ID", ("1", "2")))):
+            text = body % n
+            start = ("POST /api/v1/instances HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n"
+                     % len(text))
+            twice = "".join("%s: %s\r\n" % (name, value) for value in values)
+            got = server.raw(start + twice + "\r\n" + text, timeout=2)
+            assert status_of(got) == 400 and b"is given twice; give it once" in got, (name, got)
+            assert server.get("/api/v1/instances/once-%d" % n).status == 404
+
+
 def test_allow_host():
     with Server("--allow-host", "pawl.example,other.example") as server:
         expect(server.get("/version", headers={"Host": "pawl.example"}), 200)

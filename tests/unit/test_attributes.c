@@ -123,6 +123,10 @@ TEST(s54_conditions_are_read_or_refused)
     ck_assert_str_eq(parsed("a=007"), "a 0 '007'");
     ck_assert_str_eq(parsed("a=-0"), "a 0 '-0'");
     ck_assert_str_eq(parsed("a=1.5"), "a 0 '1.5'");
+    ck_assert_str_eq(parsed("a!=1.5"), "a 1 '1.5'");
+    ck_assert_str_eq(parsed("a>=\"1.5\""), "a 5 '1.5'");
+    ck_assert_str_eq(parsed("a>=1.5.0"), "a 5 '1.5.0'");
+    ck_assert_str_eq(parsed("a^=1.5"), "a 6 '1.5'");
     ck_assert_str_eq(parsed("a="), "a 0 ''");
     ck_assert_str_eq(parsed("a==b"), "a 0 '=b'");
     ck_assert_str_eq(parsed("a!=5"), "a 1 5");
@@ -132,11 +136,12 @@ TEST(s54_conditions_are_read_or_refused)
     ck_assert_str_eq(parsed("a>=5"), "a 5 5");
     ck_assert_str_eq(parsed("a^=5"), "a 6 '5'");
     ck_assert_str_eq(parsed("pawl.queue=q"), "pawl.queue 0 'q'");
-    static const char *const bad[] = {"",      "a",        "=1",
-                                      "a!1",   "a^1",      "A=1",
-                                      "a b=1", "pawl.=1",  "a=9223372036854775808",
-                                      "a=\"x", "a=\"x\"y", "a=\n",
-                                      "a=\xff"};
+    static const char *const bad[] = {"",       "a",        "=1",
+                                      "a!1",    "a^1",      "A=1",
+                                      "a b=1",  "pawl.=1",  "a=9223372036854775808",
+                                      "a=\"x",  "a=\"x\"y", "a=\n",
+                                      "a=\xff", "a>=1.5",   "a>1.5",
+                                      "a<1e3",  "a<=-0.5"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(strcmp(parsed(bad[i]), "refused") == 0, "%s", bad[i]);
     arena_deinit(&mem);
