@@ -134,7 +134,7 @@ static bool read_refused(struct turn_reading *r, void *to, pawl_str value)
 /* clang-format off */
 #define MEMBERS(X)                                                                     \
     X(DO,          "do",          TO_ITS_OWN, deed,        0,                     read_deed)       \
-    X(END,         "end",         TO_ITS_OWN, deed,        0,                     read_end)        \
+    X(OUTCOME,     "end",         TO_ITS_OWN, deed,        0,                     read_end)        \
     X(REF,         "ref",         TO_REF,     ref,         0,                     NULL)            \
     X(NAME,        "name",        TO_TEXT,    name,        0,                     NULL)            \
     X(DATA,        "data",        TO_TEXT,    data,        0,                     NULL)            \
@@ -233,7 +233,7 @@ static bool fits(struct turn_reading *r, const pawl_decision *d, unsigned seen)
 {
     const struct deed_rule *rule = d->deed == PAWL_DEED_FINISH ? &ends[d->end] : &rules[d->deed];
     unsigned must = rule->must | (seen & M_REFUSED ? 0 : rule->needs);
-    unsigned more = seen & ~(rule->must | rule->needs | rule->may | M_DO | M_END);
+    unsigned more = seen & ~(rule->must | rule->needs | rule->may | M_DO | M_OUTCOME);
 
     if (must & ~seen)
         return turn_bad(r, "it is missing", word_of(must & ~seen));

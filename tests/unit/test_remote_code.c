@@ -199,10 +199,10 @@ static pawl_result starts_busy(pawl_ctx *ctx, pawl_str input)
     return pawl_done(ctx, r.ok ? "started" : "refused");
 }
 
-#define DETACH(id, ...)                                                                            \
+#define DETACH(id, why)                                                                            \
     {                                                                                              \
         .deed = PAWL_DEED_DETACH, .ref = 1, .name = pawl_s("B"), .instance = pawl_s(id),           \
-        __VA_ARGS__                                                                                \
+        .refused = pawl_s(why)                                                                     \
     }
 
 TEST(a_worker_is_told_that_an_id_is_taken_and_records_what_c_code_records)
@@ -214,12 +214,11 @@ TEST(a_worker_is_told_that_an_id_is_taken_and_records_what_c_code_records)
     bench_init(&w, NULL, NULL);
     bench_init(&again, NULL, NULL);
     ck_assert_int_eq(send(&c, &start, NULL, 0), ENGINE_ENDED);
-    ck_assert_int_eq(SEND(&w, start, DETACH("busy"), DONE("started")), ENGINE_REFUSED);
+    ck_assert_int_eq(SEND(&w, start, DETACH("busy", ""), DONE("started")), ENGINE_REFUSED);
     ck_assert_str_eq(w.finding.text, "instance 'busy' exists already");
     ck_assert_uint_eq(w.finding.seq, 2);
-    ck_assert_int_eq(
-        SEND(&again, start, DETACH("", .refused = pawl_s(w.finding.text)), DONE("refused")),
-        ENGINE_ENDED);
+    ck_assert_int_eq(SEND(&again, start, DETACH("", w.finding.text), DONE("refused")),
+                     ENGINE_ENDED);
     expect_same(&c, &again);
     bench_deinit(&c);
     bench_deinit(&w);
@@ -232,7 +231,7 @@ TEST(a_store_that_cannot_say_whether_an_id_is_taken_refuses_no_call)
     struct mail start = mail_of(PAWL_MSG_START, 0, "T", "");
 
     bench_init(&w, NULL, NULL);
-    ck_assert_int_eq(SEND(&w, start, DETACH("unsure"), DONE("")), ENGINE_NO_MEMORY);
+    ck_assert_int_eq(SEND(&w, start, DETACH("unsure", ""), DONE("")), ENGINE_NO_MEMORY);
     bench_deinit(&w);
 }
 

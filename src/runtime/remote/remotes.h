@@ -16,9 +16,9 @@
  * All of this is in memory, and may be lost: messages are rows in the store, a run that was forgotten
  * is handed out with its whole history, and a token of an earlier process is refused.
  *
- * All of it has limits (pawl/turns.h, docs/guide/limits.md), because workers come and go and say what
- * they like: sessions, the code they tell, calls that wait, turns that are out and the bytes of their
- * messages, runs that a session is remembered for, runs that wait (the rest of those are ids only).
+ * What workers bring has limits (pawl/turns.h, docs/protocol/turns.md), because they come and go and
+ * say what they like: sessions, the code they tell, calls that wait, turns that are out and the bytes
+ * of their messages, runs that a session is remembered for.  Runs that wait for a worker have none.
  *
  * Invariants: room_check.c.
  *
