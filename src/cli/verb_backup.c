@@ -2,9 +2,8 @@
 /*
  * cli/verb_backup.c -- pawl backup and restore: the store as one file, and back.
  *
- * backup works beside the process that owns the store; restore makes a data
- * directory of its own, which no process may have yet.  What both promise is in
- * pawl/backup.h.
+ * backup works beside the process that owns the store.  restore fills a data directory that has no
+ * store yet and that no process owns.  What both promise is in pawl/backup.h.
  */
 #include "pawl/backup.h"
 
@@ -18,14 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The database file; NULL: why there is none was printed. */
+/* The database file, or NULL: the reason was printed. */
 static const char *sqlite_file(struct cli *cli, int *retstatus)
 {
     const char *file = session_file(cli);
     struct store_place place = {0};
     if (file)
         return file;
-    (void)store_place_read(cli->args.options.store, &place); /* main.c has looked at it */
+    (void)store_place_read(cli->args.options.store, &place); /* main.c checked it */
     bool names = place.kind == PLACE_DIRECTORY;
     *retstatus =
         cli_fail(cli, EXIT_USAGE, "'%s' is for sqlite: stores; %s%s%s%s", cli->verb->name,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/verb_bench.c -- measure the engine on this disk, and say what the disk can.
+ * cli/verb_bench.c -- measure the engine on this disk, and what the disk allows.
  *
- * A fresh directory on a real disk, three measurements in it one after another:
- * a bare fdatasync, the workload, the same rows by bare SQLite.  Removed
- * afterwards unless --keep.  With a database server it is a fresh schema there, and there is no
+ * It makes a fresh directory on a real disk and measures there, one after another: a bare
+ * fdatasync, the workload, the same rows written by bare SQLite.  Then it removes the directory,
+ * unless --keep is given.  With a database server it is a fresh schema there, and there is no
  * comparison with SQLite.
  */
 #include "base/clock.h"

@@ -26,7 +26,7 @@ struct checking {
     struct sites sites;
 };
 
-/* ---- Telling -------------------------------------------------------------------------- */
+/* ---- Printing -------------------------------------------------------------------------- */
 
 static void tell_json(struct checking *c, const pawl_info *info, const pawl_replay_report *r)
 {
@@ -110,8 +110,9 @@ static size_t activity_names(struct checking *c, pawl_mem *mem, const char ***re
     return n;
 }
 
-/* Calls that wait for an activity whose name no module has, but nearly: that fits, and waits for
- * ever.  One that workers outside have is left alone. */
+/* Warn of calls that wait for an activity whose name no module has, but one that is nearly the same:
+ * such a history fits the code, and its instance waits for ever.  A name that resembles none may be
+ * that of a worker outside, so it is not reported. */
 static void look_for_misspelt(struct checking *c, const pawl_info *info,
                               const struct loaded_history *h, pawl_mem *mem)
 {
@@ -196,7 +197,7 @@ static int check_state(struct checking *c, pawl_state state)
     return status;
 }
 
-/* No open instance was looked at: this is not a yes. */
+/* No open instance was checked: the status must not say that all fit. */
 static bool is_blind(const struct checking *c)
 {
     return c->skipped && !c->checked && !c->never_ran;

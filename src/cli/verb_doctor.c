@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/verb_doctor.c -- is this machine fit, and is the store well?
+ * cli/verb_doctor.c -- can this machine run Pawl, and is the store sound?
  *
  * A list of checks; each is one line with a verdict and, where something is
- * wrong, what to do.  Looks only, and works beside a running owner (the sync is
+ * wrong, what to do.  Changes nothing, and works beside a running owner (the sync is
  * measured on a file of its own).  Exit status 0 when nothing is bad, 3 when the
  * store cannot be used, else 1.
  */

@@ -2,7 +2,8 @@
 /*
  * cli/verb_limit.c -- pawl limit …: how much may run, from a shell.
  *
- * Each deed is a row: its words, the flags that mean something to it, and its call of the HTTP API.
+ * Each deed (a verb's second word) is a row: its words, the flags that it takes, and its call of the
+ * HTTP API.
  */
 #include "base/json.h"
 #include "cli/deed_object.h"

@@ -36,7 +36,7 @@ struct listing {
     pawl_json *w; /* -o json: the document */
     uint64_t count, shown;
     int64_t now_ms;
-    struct map *told;  /* --watch for a program; NULL: everything is told */
+    struct map *told;  /* --watch for a program; NULL: every row is printed */
     pawl_mem *telling; /* where `told` keeps its rows */
 };
 

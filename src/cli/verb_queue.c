@@ -2,8 +2,8 @@
 /*
  * cli/verb_queue.c -- pawl queue …: the queues of a server, from a shell.
  *
- * Each deed is a row: its words, the flags that mean something to it, and its
- * call of the HTTP API.  The answer of the server is printed as it is, or only the
+ * Each deed (a verb's second word) is a row: its words, the flags that it takes, and its call of the
+ * HTTP API.  The answer of the server is printed as it is, or only the
  * part that a person wants; -o jsonl prints one line per item (deed_out.c).
  */
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define PAGE_MAX    1000
-#define WAIT_MAX_MS 30000 /* what a server waits in one call */
+#define WAIT_MAX_MS 30000 /* as long as a server waits in one call */
 
 /* ---- Bodies --------------------------------------------------------------------------- */
 
@@ -202,7 +202,7 @@ static int run_ack(struct cli *cli, struct session *s, const struct deed *deed)
     return pawl_json_bool(answer, "/success", true) ? EXIT_OK : EXIT_NOT_THERE;
 }
 
-/* A server waits for half a minute.  Ask again until the time that the caller gave is over. */
+/* A server waits for half a minute at most.  Ask again until the user's time is over. */
 static int run_pop(struct cli *cli, struct session *s, const struct deed *deed)
 {
     int64_t end = clock_mono_ms() + cli->args.wait_ms, left = cli->args.wait_ms;

@@ -46,7 +46,7 @@ int verb_export(struct cli *cli)
     return status;
 }
 
-/* ---- Telling -------------------------------------------------------------------------- */
+/* ---- Printing -------------------------------------------------------------------------- */
 
 static const char *site_of(struct replay_report *t, void *address)
 {

@@ -227,7 +227,7 @@ int verb_job(struct cli *cli)
 }
 /* ---- run ----------------------------------------------------------------------- */
 
-/* Because of the key it happens once, also when `run` is repeated. */
+/* The key makes it happen once, also when `run` is repeated. */
 static int raise_one(struct run *run, const pawl_raise_item *raised)
 {
     struct cli *cli = run->cli;
@@ -310,7 +310,7 @@ static int run_on_session(struct run *run)
         status = follow(run);
     progress_end(&run->progress);
     watch_unfollow(&run->watch);
-    fflush(stdout); /* the output first: closing may wait for activities of others */
+    fflush(stdout); /* print first: closing may wait for activities of other instances */
     return status;
 }
 
@@ -339,7 +339,7 @@ int verb_run(struct cli *cli)
 /* ---- work ------------------------------------------------------------------------ */
 
 #define IDLE_LOOK_MS 50
-#define IDLE_LOOKS   4 /* this often in a row without work: idle */
+#define IDLE_LOOKS   4 /* looks in a row that find no work: idle */
 #define HEALTH_MS    5000
 
 /* A commit may take longer than the looks, and trouble with the store longer than that. */

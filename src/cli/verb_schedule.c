@@ -2,7 +2,8 @@
 /*
  * cli/verb_schedule.c -- pawl schedule …: what happens again and again, from a shell.
  *
- * Each deed is a row: its words, the flags that mean something to it, and its call of the HTTP API.
+ * Each deed (a verb's second word) is a row: its words, the flags that it takes, and its call of the
+ * HTTP API.
  * `next` without a name asks no server: the library knows.
  */
 #include "base/clock.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 #define PREVIEW_DEFAULT 10
-#define PREVIEW_MAX     1000 /* as of a server */
+#define PREVIEW_MAX     1000 /* a server has the same limit */
 
 /* ---- When ------------------------------------------------------------------------------ */
 
@@ -123,7 +124,7 @@ static int body_of_backfill(struct cli *cli, pawl_json *w)
     return status;
 }
 
-/* A run that was started is more than a line: its id. */
+/* If a run was started, print its id; else what was done. */
 static void report(struct cli *cli, pawl_str answer, const char *done)
 {
     pawl_str instance = pawl_json_text(cli->mem, answer, "/instance", "");

@@ -11,7 +11,7 @@
  *
  * With --standby it waits while another process has the store, or while the store cannot be
  * reached, and listens only once the store is its own: a balancer sees one server.  It looks once
- * a second.  The store alone decides whose it is; this loop decides nothing.
+ * a second.  Only the store decides which process owns it.
  */
 #include "base/deadline.h"
 #include "cli/out.h"
@@ -103,7 +103,7 @@ static void reload(struct cli *cli, struct session *session, pawl_server *server
     }
     /* An engine at rest looks at its registry when something arrives. */
     pawl_status rc = pawl_client_heartbeat(session->client, "w0", NULL);
-    (void)rc; /* there is no such work: refused, as meant */
+    (void)rc; /* refused, because there is no such work; its arrival is what counts */
 }
 
 /* How often systemd wants to hear from us, in ms: half of what it waits; 0: never. */
@@ -190,8 +190,8 @@ static void give_memory_back(void)
 
 /* ---- Standing by --------------------------------------------------------------------- */
 
-/* Until the next look at the store.  False: SIGINT or SIGTERM came.  Why it waits is said when
- * that changes. */
+/* Wait until the next look at the store.  False: SIGINT or SIGTERM came.  The reason is printed when
+ * it changes. */
 static bool stand_by(struct cli *cli, const pawl_error *why)
 {
     static char said[sizeof(why->text)];

@@ -2,7 +2,7 @@
 /*
  * cli/verb_wait.c -- wait for an instance that another process runs.
  *
- * Looks at the store from the side, so there is no commit feed to wake it: it
+ * Looks at the store from the side, so no commit feed wakes it: it
  * looks often at first and then ever less, at most twice a second.
  */
 #include "base/clock.h"

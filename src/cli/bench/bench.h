@@ -28,13 +28,13 @@ struct bench {
     const char *url;  /* of a schema of its own on a database server; NULL: none */
     const char *kind; /* the store, for the report */
     bool over_http;   /* --url, or --serve: one started here */
-    uint32_t steps;   /* activities an orchestration: 1, --steps or --width */
+    uint32_t steps;   /* activities per orchestration: 1, --steps or --width */
     uint32_t in_flight;
-    uint32_t instances; /* that wait, for events and timers; 0: the workload's own choice */
+    uint32_t instances; /* that wait, for events and timers; 0: the workload chooses */
     struct watch *watch;
 };
 
-/* Of the queue workload: one thing all clients did for a while. */
+/* Of the queue workload: what all clients did in one phase. */
 struct bench_phase {
     double seconds;
     uint64_t count, syncs; /* messages; commits */

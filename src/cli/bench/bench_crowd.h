@@ -34,7 +34,7 @@ int crowd_open(struct crowd *c, pawl_feed_fn *feed, void *arg);
 void crowd_close(struct crowd *c);
 /* Start all of them; 0 or an exit status. */
 int crowd_start(struct crowd *c);
-/* The wait is over; trouble NULL: well.  Any thread, once. */
+/* End the wait; `trouble`: why it failed, or NULL.  From any thread, once. */
 void crowd_over(struct crowd *c, const char *trouble);
 /* Sleep until crowd_over(); 0, or an exit status: the error was printed. */
 int crowd_wait(struct crowd *c);

@@ -35,7 +35,7 @@ static void describe(struct crowd *c UNUSED, uint64_t index, char id[CROWD_ID_BY
     snprintf(input, 32, "1");
 }
 
-/* xorshift: which instance is next must not cost. */
+/* xorshift: drawing the next instance must be cheap. */
 static uint64_t draw(struct events *e)
 {
     e->random ^= e->random << 13;

@@ -45,7 +45,7 @@ struct remote {
 
 /* ---- HTTP ---------------------------------------------------------------------------------- */
 
-/* Line by line: all but one begin with another letter. */
+/* It goes line by line: all lines but one begin with another letter. */
 static size_t http_whole(const char *in, size_t n)
 {
     const char *end = in + n, *lf;

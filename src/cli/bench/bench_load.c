@@ -2,8 +2,8 @@
 /*
  * cli/bench/bench_load.c -- keep N orchestrations in flight and measure them.
  *
- * No thread an instance: the commit feed tells that one has ended, and the same
- * callback submits the next.  Counters belong to the engine thread until `over`
+ * Instances need no thread: the commit feed tells that one has ended, and the same callback submits
+ * the next.  Counters belong to the engine thread until `over`
  * is set, a slot from its first submit on; the verb's thread only sleeps.  The
  * feed also counts: its calls are commits, and how far an instance has come
  * follows from its last seq.
@@ -186,7 +186,7 @@ static void submit(struct load *l, uint32_t index)
         finish(l, "a start was refused", err.text);
 }
 
-/* "bench-INDEX-NUMBER"; runs on the engine's thread, so it must not cost. */
+/* "bench-INDEX-NUMBER"; runs on the engine's thread, so it must be cheap. */
 static struct slot *slot_of(struct load *l, pawl_str instance, uint32_t *retindex)
 {
     uint64_t part[2] = {0, 0};

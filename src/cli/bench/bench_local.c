@@ -2,7 +2,7 @@
 /*
  * cli/bench/bench_local.c -- the queue workload in process.
  *
- * No thread a client: the reply of one request submits the next, on the engine
+ * Clients need no thread: the reply of one request submits the next, on the engine
  * thread.  A phase's counters belong to that thread until `left` is 0.
  */
 #include "base/clock.h"

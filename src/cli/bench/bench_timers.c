@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#define RATE      10000 /* due a second */
+#define RATE      10000 /* due per second */
 #define IDLE_MS   2000
 #define YEAR_MS   INT64_C(31536000000)
 #define MARGIN_MS 15000 /* from the last start to the first due one: restart and idle lie in it */

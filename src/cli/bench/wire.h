@@ -3,8 +3,8 @@
  * cli/bench/wire.h -- many busy connections on one thread, for benchmarks.
  *
  * Each connection has one request out at a time and sends the next as soon as
- * the answer is there.  What is said is the plan's business, so the same loop
- * drives a Pawl server and whatever it is compared with.  Cheap on purpose: one
+ * the answer is there.  The plan writes the requests, so the same loop drives a Pawl server and
+ * what it is compared with.  Cheap on purpose: one
  * read and one write per request, so that the load generator is not what is measured.
  */
 #ifndef PAWL_CLI_WIRE_H
@@ -18,11 +18,11 @@
 #define WIRE_ANSWER  8192 /* and an answer */
 
 struct wire_plan {
-    /* Write the next request of connection `number` to `to`; its length, 0: it rests now. */
+    /* Write the next request of connection `number` to `to`.  Its length; 0: it has none now. */
     size_t (*ask)(void *user, uint32_t number, char *to);
     /* Length of the answer at the front of `in`; 0: not whole yet. */
     size_t (*whole)(const char *in, size_t n);
-    /* False: that will do, for all of them. */
+    /* False: no connection sends another request. */
     bool (*take)(void *user, uint32_t number, pawl_str answer, int64_t took_us);
     void *user;
 };

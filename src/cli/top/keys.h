@@ -2,8 +2,8 @@
 /*
  * cli/top/keys.h -- bytes of a terminal as keys.  Pure.
  *
- * A key is a character, or a sequence that begins with ESC.  ESC alone is a key too: only time
- * tells, so the caller says when no more bytes are to come.
+ * A key is a character, or a sequence that begins with ESC.  ESC alone is a key too: the
+ * caller waits for a while and then says that no more bytes come.
  */
 #ifndef PAWL_CLI_TOP_KEYS_H
 #define PAWL_CLI_TOP_KEYS_H

@@ -2,8 +2,9 @@
 /*
  * cli/top/screen.h -- the whole terminal: its modes, its size, a frame of lines on it.
  *
- * Escapes that every terminal of the last thirty years obeys, no library.  The modes are given back
- * by screen_close(), and by a handler when the process dies of a fault.  One screen at a time.
+ * It writes the escape sequences that all terminals have had for thirty years, without a library.
+ * screen_close() restores the modes, and a handler does when the process dies of a fault.  One
+ * screen at a time.
  */
 #ifndef PAWL_CLI_TOP_SCREEN_H
 #define PAWL_CLI_TOP_SCREEN_H

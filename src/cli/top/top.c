@@ -16,7 +16,7 @@
 
 #define READ_MS    1000 /* between two readings */
 #define TYPED_MS   150  /* after a change of the filter */
-#define ESCAPE_MS  50   /* after which ESC is a key of its own */
+#define ESCAPE_MS  50   /* when no byte follows for this long, ESC is a key */
 #define MESSAGE_MS 6000
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};

@@ -39,7 +39,7 @@ struct top_row {
     pawl_str id, orchestration, what;
     pawl_state state;
     int64_t created_ms, updated_ms;
-    int64_t since_ms, due_ms; /* of what it waits for */
+    int64_t since_ms, due_ms; /* the times of what it waits for */
     bool asked;               /* what it waits for was read */
 };
 
@@ -64,7 +64,7 @@ enum top_rate {
 struct top_view {
     pawl_mem *mem;
     bool known; /* read at least once */
-    bool exact; /* the counts are */
+    bool exact; /* the counts are exact, not estimates */
     bool has_rates, more_rows;
     uint64_t counts[TOP_STATES];
     struct top_problem problems[TOP_PROBLEMS];
@@ -75,7 +75,7 @@ struct top_view {
     size_t queue_count;
     double rates[TOP_RATE_COUNT][TOP_SECONDS];
     int64_t read_ms; /* when, by the clock of the machine that has the instances */
-    int64_t skew_ms; /* that clock less ours */
+    int64_t skew_ms; /* that clock minus this machine's */
     int64_t started_ms;
     uint64_t rss_bytes, disk_free_bytes;
     pawl_str version, trouble;
@@ -88,7 +88,7 @@ struct top_question {
     bool on;
     pawl_op op;
     char id[LIMIT_CHILD_ID_BYTES + 1];
-    char event[TOP_LINE]; /* of a raise, once it is given */
+    char event[TOP_LINE]; /* the name for a raise, once it was typed */
     bool wants_data;      /* its data comes next */
     char line[TOP_LINE];
 };
@@ -105,11 +105,11 @@ struct top {
     bool dirty;        /* something changed, or may have */
     int64_t read_at;   /* not before this time, by the monotonic clock */
     bool gone;         /* the last reading failed */
-    int64_t gone_ms;   /* since then (wall clock) */
+    int64_t gone_ms;   /* since when (wall clock) */
     char trouble[512]; /* why */
 
     int state;             /* shown: pawl_state + 1; 0: all */
-    char filter[TOP_LINE]; /* of ids; @NAME: an orchestration */
+    char filter[TOP_LINE]; /* the beginning of an id; @NAME: an orchestration */
     char asked_filter[TOP_LINE];
     bool filtering;       /* it is being typed */
     size_t cursor, first; /* among problems and rows; the first row shown */
@@ -120,7 +120,7 @@ struct top {
     struct paper open;                      /* why and timeline, as lines */
     pawl_mem *open_mem;
     pawl_str why;
-    int64_t open_ms; /* when they were read; the times in them are of then */
+    int64_t open_ms; /* when they were read; their times count from then */
     bool open_dirty;
     unsigned scroll;
 
@@ -131,11 +131,11 @@ struct top {
 
     char input[256]; /* bytes of keys */
     size_t input_count;
-    const char *file; /* of a store; NULL: a server has it */
+    const char *file; /* of the store; NULL: a server is asked */
     char seen[96];    /* what the files looked like */
 };
 
-#define TOP_CALL_MS 10000 /* that a call may take */
+#define TOP_CALL_MS 10000 /* the longest call */
 
 /* top.c */
 int top_run(struct cli *cli, struct session *session);
@@ -150,7 +150,7 @@ void top_read_waits(struct top *t);
 bool top_read_instance(struct top *t);
 /* Did the files of a store change since the last time? */
 bool top_store_changed(struct top *t);
-int64_t top_now_ms(const struct top *t); /* by the clock of the other side */
+int64_t top_now_ms(const struct top *t); /* by the clock of the machine that has the instances */
 
 /* top_draw.c */
 void top_draw(struct top *t, struct paper *p, unsigned rows);
@@ -161,9 +161,9 @@ const struct top_problem *top_problem_at(const struct top *t);
 /* top_act.c */
 /* Ask before doing it; to the instance of the page or under the cursor. */
 void top_ask(struct top *t, pawl_op op);
-/* A key while a question is asked. */
+/* Handle a key while a question is asked. */
 void top_answer(struct top *t, const struct key_press *press);
-/* Change a typed line; false: the key does not. */
+/* Change a typed line; false: this key changes no line. */
 bool top_edit(char line[TOP_LINE], const struct key_press *press);
 
 #endif

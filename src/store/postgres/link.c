@@ -121,7 +121,7 @@ void link_check(const struct pg_link *l)
     assert_that(l->own_seen <= l->own_count && l->own_count <= COUNT_OF(l->own));
 }
 
-/* Would libpq understand the URL?  Its own words may repeat a password. */
+/* Can libpq read the URL?  Its error text is not used: it may repeat a password. */
 static bool url_is_good(const char *url)
 {
     char *why = NULL;
@@ -206,7 +206,7 @@ static pawl_status set_up(struct pg_link *l, pawl_error *reterr)
 {
     struct link_report report = {.end = LINK_FAILED};
 
-    if (l->place->pooled) /* they go with each transaction */
+    if (l->place->pooled) /* the settings go with each transaction */
         return PAWL_OK;
     PGresult *r = judge(l, pq.exec(l->pg, settings_now), &report);
     pq.clear(r);

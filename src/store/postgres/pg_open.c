@@ -2,9 +2,9 @@
 /*
  * store/postgres/pg_open.c -- opening and closing a store.
  *
- * The order matters: first whether the server can keep what it acknowledges, then whose schema it
- * is and which number it has, and only then is anything made.  A read-only opener makes nothing
- * and looks at any server, a standby too.
+ * The order matters: the first check is whether the server can keep what it acknowledges, the second
+ * whose schema it is and which number that has.  Nothing is created before both.  A read-only
+ * opener creates nothing and may read any server, also a standby.
  *
  * Called by store/open_url.c.
  */
@@ -119,7 +119,7 @@ static pawl_status check_there(const struct pg_store *s, struct pg_link *l, pawl
     return status;
 }
 
-/* The lane's row names it. */
+/* Say that another process owns the store; the lane's row names that process. */
 static pawl_status in_use(struct pg_store *s, pawl_error *reterr)
 {
     char sql[120];
@@ -168,7 +168,7 @@ static pawl_status server_pid(struct pg_link *l, int *ret, pawl_error *reterr)
 
 /* Two connections that are open have two processes of the server, unless a pooler hands out one of
  * its own for a transaction.  Then settings and prepared statements get lost between two of them;
- * the URL must say so.  A pooler that is busy may hide it: then the first commit finds out. */
+ * the URL must say so.  A busy pooler may hide it; then the first commit fails with that error. */
 static pawl_status check_direct(struct pg_store *s, struct pg_link *other, pawl_error *reterr)
 {
     int first = 0, second = 0;

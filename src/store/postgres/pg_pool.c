@@ -2,9 +2,10 @@
 /*
  * store/postgres/pg_pool.c -- connections for readers, on any thread.
  *
- * They are opened when first needed, at most PG_READERS_MAX, and kept until close.  A thread has one for the
- * length of one operation; when all are in use, a thread waits for the next one, never for the
- * engine.  The engine reads where it writes, while that connection is up and nothing is in doubt.
+ * They are opened when first needed, at most PG_READERS_MAX, and kept until close.  A thread has one
+ * for the length of one operation; when all are in use, it waits for another reader, never for the
+ * engine.  The engine reads on the connection on which it writes, while that is up and no commit is
+ * in doubt.
  *
  * Called by pg_driver.c and the readers of this room.
  */

@@ -5,7 +5,7 @@
  * The lane's row names the owner by (epoch, life).  take() makes a new epoch; each further
  * connection of that owner makes a new life.  Both are updates of the row that every commit locks:
  * so they wait for a commit that is under way, and one that comes later is refused.  They are
- * durable writes: what is read after them can not disappear with a server that crashes (a plain
+ * durable writes: what is read after them cannot disappear with a server that crashes (a plain
  * SELECT gave wrong answers, measured in docs/decisions/0038).
  *
  * So the number in lane_log decides what became of a commit whose reply was lost:
@@ -13,8 +13,8 @@
  *     number = ours + 1   it happened                 number = ours   it did not, and never will
  *     number < ours       the server went back: a standby that lacked commits was promoted
  *
- * There are no loops that wait for a server: each call tries once, and the runtime repeats it.
- * take() alone waits a little for the connection of an owner that was killed just now.
+ * No loop waits for a server: each call tries once, and the runtime calls again.  Only take() waits
+ * a little, for the connection of an owner that was killed just now.
  *
  * Called by pg_commit.c, pg_purge.c, the fetching files, and as operations of the store.
  */
