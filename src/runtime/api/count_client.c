@@ -6,8 +6,8 @@
  * (L8).  Everything else is a search: its pages are walked on the caller's thread, each a snapshot
  * of its own and at most 10,000 rows, so that a long count holds nothing that others wait for.
  *
- * Invariants: groups are in the order of their keys, each once, at most GROUPS_MAX: what lies behind
- * them is only counted in the total.  A key is a text that sorts as the values do.
+ * What lies behind the first GROUPS_MAX groups is only counted in the total.  A key is a text that
+ * sorts as the values do.
  */
 #include "base/arena.h"
 #include "base/attributes.h"
@@ -17,6 +17,7 @@
 #include "runtime/api/query.h"
 #include "runtime/core/gate.h"
 #include "store/store.h"
+#include "store/value_counts.h"
 
 #include <string.h>
 
@@ -29,43 +30,11 @@ enum by { BY_NOTHING, BY_STATUS, BY_ORCHESTRATION, BY_ATTRIBUTE };
 struct counting {
     enum by by;
     pawl_str name; /* as it was given */
-    pawl_value_count groups[GROUPS_MAX + 1];
-    size_t count;
+    struct value_counts groups;
     uint64_t total, examined;
-    bool more;
-    pawl_mem *mem; /* of the keys */
 };
 
 /* ---- Groups ------------------------------------------------------------------------------ */
-
-static size_t place_of(const struct counting *n, pawl_str key)
-{
-    size_t low = 0, high = n->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (str_compare(n->groups[mid].key, key) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static void add(struct counting *n, pawl_str key)
-{
-    size_t at = place_of(n, key);
-    if (at < n->count && pawl_str_eq(n->groups[at].key, key)) {
-        n->groups[at].count++;
-        return;
-    }
-    n->more = n->more || n->count == GROUPS_MAX;
-    if (at == GROUPS_MAX)
-        return;
-    n->count -= n->count == GROUPS_MAX;
-    memmove(&n->groups[at + 1], &n->groups[at], (n->count - at) * sizeof(n->groups[0]));
-    n->groups[at] = (pawl_value_count){.key = pawl_mem_dup(n->mem, key), .count = 1};
-    n->count++;
-}
 
 /* The key that the row is counted under; false: it is in no group. */
 static bool key_of(const struct counting *n, const pawl_row *row, pawl_mem *mem, pawl_str *ret)
@@ -103,13 +72,13 @@ static pawl_status walk(pawl_client *c, pawl_search *search, struct counting *n,
             pawl_str key = {0};
             n->total++;
             if (key_of(n, &found.rows.items[i], &page, &key))
-                add(n, key);
+                (void)value_counts_add(&n->groups, key, 1);
         }
         n->examined += found.examined > found.rows.count ? found.examined : found.rows.count;
         search->query.before_uid = found.rows.next_uid;
         more = found.rows.next_uid != 0;
     }
-    n->more = n->more || more;
+    n->groups.more = n->groups.more || more;
     arena_deinit(&page);
     return rc;
 }
@@ -126,15 +95,15 @@ static bool is_plain(const pawl_search *s)
 static pawl_status count_values(pawl_client *c, struct counting *n, pawl_error *err)
 {
     pawl_value_counts values;
-    pawl_status rc =
-        store_count_values(c->rt->store, n->name, GROUPS_MAX, EXAMINED_MAX, n->mem, &values, err);
+    pawl_status rc = store_count_values(c->rt->store, n->name, GROUPS_MAX, EXAMINED_MAX,
+                                        n->groups.mem, &values, err);
     if (rc != PAWL_OK)
         return rc;
     for (size_t i = 0; i < values.count; i++)
-        n->groups[i] = values.items[i];
-    n->count = values.count;
+        n->groups.items[i] = values.items[i];
+    n->groups.count = values.count;
+    n->groups.more = values.more;
     n->total = n->examined = values.examined;
-    n->more = values.more;
     return rc;
 }
 
@@ -172,13 +141,13 @@ static pawl_str answer(const struct counting *n, pawl_mem *mem)
         pawl_json_str(w, n->name);
     pawl_json_key(w, "groups");
     pawl_json_array(w);
-    for (size_t i = 0; i < n->count; i++)
-        put_group(w, n, &n->groups[i]);
+    for (size_t i = 0; i < n->groups.count; i++)
+        put_group(w, n, &n->groups.items[i]);
     pawl_json_end(w);
     put_number(w, "total", n->total);
     put_number(w, "examined", n->examined);
     pawl_json_key(w, "more");
-    pawl_json_truth(w, n->more);
+    pawl_json_truth(w, n->groups.more);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -205,9 +174,8 @@ pawl_status pawl_client_count(pawl_client *c, const pawl_filter *filter, const c
         !gate_pass(c, GATE_READS, err) ||
         !(filter = OPTIONS_OF(&room, filter ? filter : &none, "pawl_filter", err)))
         return err->status;
-    struct counting *n = pawl_mem_alloc(mem, sizeof(*n));
-    memset(n, 0, sizeof(*n));
-    n->mem = mem;
+    struct counting counting = {0}, *n = &counting;
+    value_counts_init(&n->groups, GROUPS_MAX, mem);
     if (!read_by(n, by, err) || !filter_search(c, filter, mem, &search, err))
         return err->status;
     pawl_status rc = PAWL_UNSUPPORTED;
