@@ -184,6 +184,12 @@ story: all
 	@B=$(B) tests/story/story --minutes $(MINUTES)
 .PHONY: story
 
+# kill -9 of the server and of workers that run orchestrations, with a ledger outside.
+CYCLES ?= 10000
+deaths: all
+	@B=$(B) tests/story/deaths --cycles $(CYCLES)
+.PHONY: deaths
+
 # make mutants-random N=150 SEED=word   changes nobody chose; takes about half a minute each
 N    ?= 150
 SEED ?= 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Chains of inline steps from one Python process: steps per second, and commits per step.
+"""Chains of inline steps from one worker process: steps per second, commits and CPU time per step.
 
-    bench/turns/chain.py [--flight 1 32] [--length 10] [--seconds 5] [--call]
+    bench/turns/chain.py [--sdk python node] [--flight 1 32] [--length 10] [--seconds 5] [--call]
 
 A server of its own (build/pawl, SQLite, every commit synced) in a temporary directory.  --call makes each
 step an activity that the same worker polls for, instead of an inline step.  A chain of n steps is n + 1
@@ -38,6 +38,12 @@ def serve(where, binary):
 def commits(url):
     text = urllib.request.urlopen(url + "/metrics").read().decode()
     return float(re.search(r"^pawl_commits_total(?:\{[^}]*\})? (\S+)", text, re.M)[1])
+
+
+def cpu(process):
+    """Seconds of CPU that a process has used."""
+    fields = pathlib.Path("/proc/%d/stat" % process.pid).read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(url, name, flight, length, seconds):
@@ -82,8 +88,37 @@ def work(url):
     worker.run()
 
 
+def start_worker(sdk, url):
+    command = [sys.executable, __file__, "--worker", url]
+    if sdk == "node":
+        command = ["node", str(pathlib.Path(__file__).with_name("chain_worker.mjs")), url]
+    return subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL)
+
+
+def chains(o, sdk):
+    where = pathlib.Path(tempfile.mkdtemp(prefix="pawl-chain-"))
+    server, url = serve(where, o.binary)
+    worker = start_worker(sdk, url)
+    try:
+        measure(url, "Inline", 1, 1, 0.3)                 # everybody is there
+        for flight in o.flight:
+            used = cpu(worker), cpu(server)
+            count, took, rounds = measure(url, "Called" if o.call else "Inline", flight, o.length, o.seconds)
+            steps = count * o.length
+            print("%-6s %3d in flight: %6.0f steps/s, %5.1f chains/s, %.2f commits/step, CPU per step: worker %.0f us, server %.0f us"
+                  % (sdk, flight, steps / took, count / took, rounds / steps, (cpu(worker) - used[0]) / steps * 1e6,
+                     (cpu(server) - used[1]) / steps * 1e6), flush=True)
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        worker.wait()
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        shutil.rmtree(where, ignore_errors=True)
+
+
 def main():
     p = argparse.ArgumentParser()
+    p.add_argument("--sdk", nargs="+", choices=("python", "node"), default=["python", "node"])
     p.add_argument("--flight", type=int, nargs="+", default=[1, 32])
     p.add_argument("--length", type=int, default=10)
     p.add_argument("--seconds", type=float, default=5)
@@ -93,22 +128,8 @@ def main():
     o = p.parse_args()
     if o.worker:
         return work(o.worker)
-    where = pathlib.Path(tempfile.mkdtemp(prefix="pawl-chain-"))
-    server, url = serve(where, o.binary)
-    worker = subprocess.Popen([sys.executable, __file__, "--worker", url], env=os.environ)
-    try:
-        measure(url, "Inline", 1, 1, 0.3)                 # everybody is there
-        for flight in o.flight:
-            chains, took, rounds = measure(url, "Called" if o.call else "Inline", flight, o.length, o.seconds)
-            steps = chains * o.length
-            print("%3d in flight: %6.0f steps/s, %5.1f chains/s, %.2f commits/step (%d chains in %.1f s)"
-                  % (flight, steps / took, chains / took, rounds / steps, chains, took))
-    finally:
-        worker.send_signal(signal.SIGTERM)
-        worker.wait()
-        server.send_signal(signal.SIGKILL)
-        server.wait()
-        shutil.rmtree(where, ignore_errors=True)
+    for sdk in o.sdk:
+        chains(o, sdk)
 
 
 if __name__ == "__main__":
