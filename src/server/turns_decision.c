@@ -177,7 +177,7 @@ enum {
 /* clang-format off */
 static const struct turn_member members[] = {
 #define MEMBER_ROW(name, word, to, field, flag, reader)                                            \
-    {word, to, to == TO_ITS_OWN ? 0 : offsetof(pawl_decision, field), flag, reader},
+    {word, to, (to) == TO_ITS_OWN ? 0 : offsetof(pawl_decision, field), flag, reader},
     MEMBERS(MEMBER_ROW)
 #undef MEMBER_ROW
     {NULL, TO_TEXT, 0, 0, NULL}
