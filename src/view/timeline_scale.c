@@ -6,7 +6,8 @@
  * waits between them), and the moment at which anything begins or ends.  A gap between busy times
  * is cut when it has at least QUIET_MS and QUIET_SHARE of what is shown; at most TIMELINE_CUTS, the
  * longest.  When more gaps than that are alike (within a factor of ALIKE), none of those is cut:
- * ten arbitrary cuts among forty equal gaps would mislead.
+ * ten arbitrary cuts among forty equal gaps would mislead.  Something stays to look at: in a run
+ * that has only waited, the shortest gap is time like any other.
  */
 #include "view/timeline.h"
 
@@ -112,7 +113,7 @@ static double choose_cuts(struct spans *gaps, double kept, size_t *retcount)
     if (n)
         qsort(g, n, sizeof(*g), by_length);
     for (; first < n; first++) {
-        if (length(g[first]) >= QUIET_MS && length(g[first]) >= QUIET_SHARE * kept)
+        if (kept > 1 && length(g[first]) >= QUIET_MS && length(g[first]) >= QUIET_SHARE * kept)
             break;
         kept += length(g[first]);
     }

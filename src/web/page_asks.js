@@ -31,7 +31,7 @@ export default function asks(root, route, app) {
 				: !list.length
 					? empty("Nobody is asked for anything.")
 					: h(
-							"ul.waits.panel",
+							"ul.waits.panel.asks",
 							list.map(a =>
 								h(
 									"li",

@@ -333,14 +333,16 @@ export default function instance(root, route, app, file) {
 		return list.length || edit
 			? [
 					h("h3", "Attributes", edit && [" ", lk("change", () => attributesDialog(id, info.attributes ?? {}, p.load))]),
-					facts(
-						Object.fromEntries(
-							list.map(([k, v]) => [
-								k,
-								h("a", {href: listHref({where: `${k}=${toJson(v)}`})}, String(v))
-							])
-						)
-					)
+					list.length
+						? facts(
+								Object.fromEntries(
+									list.map(([k, v]) => [
+										k,
+										h("a", {href: listHref({where: `${k}=${toJson(v)}`})}, String(v))
+									])
+								)
+							)
+						: h("p.none", "none")
 				]
 			: null;
 	};

@@ -125,7 +125,7 @@ export default function instances(root, route, app) {
 	const wheres = () => app.route.query.getAll("where"),
 		q = k => app.route.query.get(k),
 		states = () => q("status")?.split(","),
-		narrow = matchMedia("(max-width:760px)").matches;
+		small = matchMedia("(max-width:760px)");
 	const filter = () =>
 		Object.fromEntries(
 			FILTERS.filter(q).map(f => [
@@ -227,8 +227,6 @@ export default function instances(root, route, app) {
 	const cells = (role, o) => Object.keys(COLS).map(c => h(`span.c-${c}`, {role, key: c}, o[c]));
 	const list = new VList({
 		label: "Instances",
-		height: narrow ? 58 : 30,
-		headH: narrow ? 0 : 30,
 		draw: () => {
 			look();
 			p.draw();
@@ -240,7 +238,7 @@ export default function instances(root, route, app) {
 		},
 		tap: i => {
 			anchor = i;
-			if (narrow) list.open(i);
+			if (small.matches) list.open(i);
 		},
 		pick: (i, how) => {
 			all = false;
@@ -302,6 +300,20 @@ export default function instances(root, route, app) {
 		}
 	});
 
+	/** Rows of two lines where there is little room; the first one in sight stays it. */
+	const fit = () => {
+		const was = list.height;
+		list.height = small.matches ? 58 : 30;
+		list.headH = small.matches ? 0 : 30;
+		list.top *= list.height / was || 1;
+		list.el?.scrollTo(0, list.top);
+	};
+	fit();
+	small.onchange = () => {
+		fit();
+		p.draw.now();
+		list.el.scrollTop = list.top;
+	};
 	const change = c => {
 		app.query(c);
 		clear();
@@ -445,7 +457,10 @@ export default function instances(root, route, app) {
 			return rows.length > 0;
 		},
 		read: () => more(true),
-		close: () => clearTimeout(timer),
+		close() {
+			small.onchange = null;
+			clearTimeout(timer);
+		},
 		hears(type, d) {
 			if (type !== "changes") return;
 			for (const c of d.instances) {

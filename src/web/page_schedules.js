@@ -1,5 +1,5 @@
 // page_schedules.js -- what starts by itself: every schedule, or one with all that is known of it.
-import {ago, ask, at, btn, choice, cmd, day, dim, empty, fault, field, h, head, ib, icon, ident, idHref, jsonField, listHref, loading, menu, num, page, panel, payload, queueHref, readJson, scheduleHref, search, serverNow, table, until, toJson} from "./ui.js";
+import {ago, ask, at, btn, choice, cmd, copy, day, dim, empty, fault, field, h, head, ib, icon, ident, idHref, jsonField, listHref, loading, menu, num, page, panel, payload, queueHref, readJson, scheduleHref, search, serverNow, table, until, toJson} from "./ui.js";
 import {act, get, may, query, run, SCHEDULES, schedulePath} from "./api.js";
 import {startable} from "./offers.js";
 import {pace} from "./live.js";
@@ -357,7 +357,7 @@ const COLS = [
 	["Next, UTC", "w"],
 	["Next in its zone", "w"],
 	["In", "r"],
-	["Runs", "r"],
+	["Runs", "r w"],
 	["Left out", "r w"],
 	["Last run", "w"],
 	["", "r"]
@@ -432,14 +432,21 @@ export default function schedules(root, route, app) {
 		view() {
 			if (name)
 				return [
-					head(
-						[h("a", {href: "#/schedules"}, "Schedules"), dim(" / "), name],
-						only && stateView(only),
-						...(only
-							? actions(only, done, app).map(a =>
-									btn(a.text, a.run, {icon: a.icon, class: a.danger ? "danger" : ""})
+					h(
+						"header.ph",
+						h(
+							".ih",
+							h("p.crumb", h("a", {href: "#/schedules"}, "Schedules")),
+							h("h1.mono", h("span", name), copy(name, "Copy name")),
+							only && h("p.meta", stateView(only), h("span", when(only)), h("span", only.zone))
+						),
+						only &&
+							h(
+								".ph-act",
+								actions(only, done, app).map(a =>
+									btn(a.text, a.run, {class: a.danger ? "danger" : ""})
 								)
-							: [])
+							)
 					),
 					p.error ? fault(p.error, p.load) : only ? one(only, next, p.draw, app) : loading()
 				];

@@ -386,7 +386,6 @@ export class Timeline {
 				box(f, began, max(2, X + W - began), 12);
 			} else
 				box(t.wait && !t.wait.running && t.kind === "activity" ? "rect.o-open.wait" : f, X, W, 12);
-			if (t.kind === "child") out.push(h("line.twin", {x1: X + 2, x2: X + W - 2, y1: c, y2: c}));
 		}
 		if (t.state === "failed") out.push(h("path.fx", {d: `M${x2 - 3} ${c - 3}l6 6m0-6-6 6`}));
 		const name =
@@ -395,13 +394,16 @@ export class Timeline {
 					: t.kind === "timer" && t.due
 						? "fires in " + dur(t.due - now)
 						: dur(end - t.at) + " …",
-			len = name.length * 6.4;
+			len = name.length * 6.4,
+			thick = t.kind !== "timer" && t.kind !== "event"; // a text can stand in it
 		const right = x2 + 10 + len < this.width,
-			inside = !right && W > len + 16;
+			inside = !right && W > len + 16 && (thick || x - 6 < len);
+		if (t.kind === "child")
+			out.push(h("line.twin", {x1: X + 2, x2: X + W - (inside ? len + 12 : 2), y1: c, y2: c}));
 		if (right || t.attempts < 2)
 			out.push(
 				h(
-					"text.len",
+					`text.len${inside && !thick ? ".over" : ""}`,
 					{
 						x: right
 							? max(2, x2 + (t.kind === "event" || t.state === "failed" ? 10 : 6))

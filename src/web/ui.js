@@ -173,7 +173,12 @@ export const fault = (e, again) =>
 					? "The server does not answer."
 					: `The server refused (${e.status}).`
 		),
-		h("p", e.message),
+		h(
+			"p",
+			e.status === 0
+				? "The page reads again as soon as it does. Nothing is lost."
+				: e.message
+		),
 		again ? btn("Try again", again) : null
 	);
 export const loading = () => h(".empty", {role: "status"}, h("p", "Loading …"));

@@ -133,7 +133,9 @@ export function answer(id, w, done, redraw) {
 			const r = await run(action);
 			toast(
 				!isUpdate
-					? `${w.name} raised`
+					? w.ask
+						? `${w.name} answered`
+						: `${w.name} raised`
 					: r && "result" in r
 						? `${w.name}: ${text(r.result).slice(0, 200) || "done"}`
 						: `${w.name} was sent; it is not answered yet`
@@ -165,7 +167,7 @@ export function answer(id, w, done, redraw) {
 					redraw();
 				}
 			}),
-			h("button.b.b1", {type: "submit", disabled: !a}, isUpdate ? "Send" : "Raise"),
+			h("button.b.b1", {type: "submit", disabled: !a}, isUpdate ? "Send" : w.ask ? "Answer" : "Raise"),
 			a && copy(a.cli)
 		]
 	);
@@ -177,7 +179,8 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 		id = info.instance,
 		waits = ended(s) ? [] : (why?.waiting_for ?? info.waiting_for ?? []),
 		fail = ended(s) ? null : why?.last_failure,
-		acts = !offline && may("operate");
+		acts = !offline && may("operate"),
+		isCode = (why?.finding ?? info.finding)?.startsWith("nondet");
 	const row = w =>
 		h(
 			"li",
@@ -215,6 +218,7 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 					!later(w) &&
 					!w.limit &&
 					!offline &&
+					s === "running" &&
 					h(
 						"p.note",
 						"Load a module that has it, or start a worker: ",
@@ -239,10 +243,12 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 			h(
 				"p.fix",
 				btn("Retry", () => steer("retry", id, done), {class: "b1"}),
-				" once the mended code is deployed, or ",
+				isCode ? " once the repaired code is deployed, or " : " once that is settled, or ",
 				cmd(`pawl retry ${quote(id)}`),
-				dim("Check every open history before the next deploy: "),
-				cmd("pawl check --load NEW.so")
+				isCode && [
+					dim("Check every open history before the next deploy: "),
+					cmd("pawl check --load NEW.so")
+				]
 			),
 		s === "suspended" &&
 			acts &&

@@ -212,6 +212,8 @@ const sideways = () => {
 	if (document.documentElement.scrollWidth > innerWidth) out.push("the document");
 	if (main.scrollWidth > main.clientWidth + 1)
 		out.push(`main is ${main.scrollWidth} in ${main.clientWidth}`);
+	if ([...document.querySelectorAll("main .list .vr")].some(r => r.scrollHeight > r.clientHeight + 1))
+		out.push("a row of the list"); // than its place: rows lie over each other
 	return out.join();
 };
 tests.every_page = async () => {

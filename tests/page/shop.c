@@ -266,6 +266,12 @@ static pawl_result bytes(pawl_ctx *ctx, pawl_str input)
     return pawl_done_str(ctx, (pawl_str){"\xff\xfe\x00!", 4});
 }
 
+/* What `pawl bench hello --url` starts (bench/viewers). */
+static pawl_result hello(pawl_ctx *ctx, pawl_str in)
+{
+    return pawl_call(ctx, "UpsertRow", in);
+}
+
 static void setup(pawl_app *app)
 {
     static const char *const steps[] = {
@@ -288,6 +294,7 @@ static void setup(pawl_app *app)
     pawl_register_orchestration(app, "RegionRollout", "1.0.0", region_rollout);
     pawl_register_orchestration(app, "Refund", "1.0.0", refund);
     pawl_register_orchestration(app, "Bytes", "1.0.0", bytes);
+    pawl_register_orchestration(app, "BenchHello", "1.0.0", hello);
 }
 
 PAWL_EXPORT(setup)

@@ -308,14 +308,25 @@ TEST(a_cut_keeps_what_is_busy_in_its_place)
     end();
 }
 
-TEST(a_run_that_only_waits_has_a_begin_and_an_end)
+/* Without it nothing would be left to look at. */
+TEST(a_run_that_only_waits_is_not_cut)
 {
     begin();
     started();
     add(0, "ExternalSubscribed", 1, "Review", "", "");
     timeline_finish(&t, T0 + 3600000);
-    ck_assert_uint_eq(t.part_count, 3);
-    ck_assert(!t.parts[0].cut && t.parts[1].cut && !t.parts[2].cut);
+    ck_assert_uint_eq(t.part_count, 1);
+    ck_assert(!t.parts[0].cut);
+    axis_is_whole();
+    end();
+    begin(); /* of several waits the longer ones are */
+    started();
+    add(0, "ExternalSubscribed", 1, "Review", "", "");
+    add(60000, "ExternalEvent", 1, "Review", "", "{}");
+    add(60000, "ExternalSubscribed", 2, "Review", "", "");
+    timeline_finish(&t, T0 + 3600000);
+    ck_assert_uint_eq(cuts(), 1);
+    ck_assert(!t.parts[0].cut && t.parts[0].to_ms > T0 + 60000);
     axis_is_whole();
     end();
 }
