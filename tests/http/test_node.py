@@ -78,6 +78,11 @@ def test_node_replay_scripts():
     assert ", 0 failed," in said and int(said.split()[1]) >= 129, said
 
 
+def test_node_vectors():
+    """Each turn of tests/protocol/turns.json gets the answer that the C engine and the Python client agree on."""
+    assert ", 0 failed" in node(HERE / "vectors.mjs")
+
+
 def test_node_refused_results_are_final_failures():
     with Server("--max-payload", "100K") as server, Shop(server) as shop:
         told = {"nan": "no JSON (the value of 'mean' is NaN", "deep": "refused the result: 400",

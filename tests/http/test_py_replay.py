@@ -7,6 +7,8 @@ replayed cold, and every prefix that ends before a message.
 """
 import json
 import re
+import subprocess
+import sys
 
 import kit
 from pawl import codec, kinds, turns
@@ -269,3 +271,13 @@ def test_py_replay_scripts_of_the_engine():
             failed.append("%s: %s: %.700s" % (path.stem, type(error).__name__, error))
     assert not failed, "%d of %d scripts:\n%s" % (len(failed), played + len(failed), "\n".join(failed))
     assert played >= 125 and replays > 900, (played, replays, skipped)
+
+
+def test_py_vectors_are_what_the_scripts_make():
+    """tests/protocol/turns.json: the turns of these scripts, and the answers that the C engine agrees with."""
+    made = subprocess.run([sys.executable, str(kit.ROOT / "tests" / "protocol" / "make")], stdout=subprocess.PIPE, check=True).stdout.decode()
+    kept = (kit.ROOT / "tests" / "protocol" / "turns.json").read_text()
+    for one, other in zip(made.splitlines(), kept.splitlines()):
+        assert one == other, "run tests/protocol/make >tests/protocol/turns.json, and look at the difference: %.500s | %.500s" % (one, other)
+    cases = sum(len(v["cases"]) for v in json.loads(kept))
+    assert made == kept and cases >= 300, cases

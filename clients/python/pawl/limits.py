@@ -19,7 +19,8 @@ PUSH_DELAY_MS = 7 * 86400000
 REFUSAL_BYTES = 399
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _ATTRIBUTE = re.compile("[a-z][a-z0-9_.-]*\\Z")
-_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?\Z")
+_NUMBER, _PRE = "(0|[1-9][0-9]*)", "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_VERSION = re.compile(r"{n}\.{n}\.{n}(-{p}(\.{p})*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?\Z".format(n=_NUMBER, p=_PRE))
 
 
 def size(text: str) -> int:
@@ -88,8 +89,10 @@ def made_instance(text: str) -> Optional[str]:
 
 
 def version(text: Optional[str]) -> Optional[str]:
-    if text and not (size(text) <= 64 and _VERSION.match(text)):
-        return "version '%s' is not major.minor.patch" % cut(text, 100)
+    if text and size(text) > 64:
+        return "version has %d bytes, the limit is 64; shorten it" % size(text)
+    if text and not _VERSION.match(text):
+        return 'version "%s" is not major.minor.patch[-pre][+build]; write it like 1.4.0' % text
     return None
 
 

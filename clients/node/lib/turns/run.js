@@ -406,7 +406,7 @@ export class Run {
     const what = { continue: "input of continue as new", failed: "error text", completed: "output" }[end.end];
     const version = end.version === undefined ? undefined : checkVersion(end.version);
     const refused = version ? `continue as new: ${version}` : what && checkPayload(what, data, this.limits.payload_bytes);
-    this.step.push(refused ? { ...end, refused: cut(refused, 399) } : end);
+    this.step.push(refused ? { end: end.end, refused: cut(refused, 399) } : end);
     this.seq++;
   }
 
