@@ -35,7 +35,8 @@
     /* At most $3 rows with ids above `after` and $4, by id. */                                    \
     X(FRESH_PAGE, "SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT f.id,f.lock_epoch FROM " PG_ASKED    \
         " CROSS JOIN LATERAL (SELECT id,lock_epoch FROM @.work_fresh WHERE lock_epoch<=0"          \
-        " AND name=n.name COLLATE \"C\" AND id>greatest(n.after,$4::bigint) ORDER BY id"           \
+        " AND (name,id)>(n.name COLLATE \"C\",greatest(n.after,$4::bigint))"                       \
+        " AND name<=n.name COLLATE \"C\" ORDER BY name,id" /* as PG_OF_PARENT */                   \
         " LIMIT $3::bigint) f ORDER BY f.id LIMIT $3::bigint)" PG_UNTRIED_JOIN " ORDER BY l.id")   \
     X(READY_PAGE, "SELECT " PG_WORK_COLUMNS " FROM (SELECT w.* FROM " PG_ASKED                     \
         " CROSS JOIN LATERAL (SELECT * FROM @.work WHERE NOT held AND name=n.name COLLATE \"C\""   \

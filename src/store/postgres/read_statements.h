@@ -133,6 +133,12 @@
     " ORDER BY uid DESC LIMIT $9::bigint+1) x WHERE true"
 #define PG_OF_RANGE                                                                                \
     "@.attribute WHERE name=$13::text AND value>=$14::text AND value<$15::text"
+/* The children of $2.  By `parent_uid=$2 ORDER BY uid` the server may read all instances from the
+ * newest, when most are children of one: only instance_parent has the order of two columns. */
+#define PG_OF_PARENT                                                                               \
+    "(SELECT uid FROM @.instance WHERE (parent_uid,uid)<($2::bigint,$1::bigint)"                   \
+    " AND parent_uid>=$2::bigint AND parent_uid>0 ORDER BY parent_uid DESC,uid DESC"               \
+    " LIMIT $9::bigint+1) x WHERE true"
 /* The ids that begin with the text $12: no character comes behind U+10FFFF. */
 #define PG_BEGIN_SO                                                                                \
     "@.instance WHERE id>=$12::text AND id<=$12::text||repeat(chr(1114111),1100)"
@@ -248,7 +254,7 @@
 #define PG_READ_STATEMENTS(X)                                                                      \
     X(CLOCK, "SELECT floor(extract(epoch FROM clock_timestamp())*1000)::bigint")                   \
     X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
-    X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
+    X(LIST_PARENT, PG_LIST(PG_OF_PARENT))                                                          \
     X(LIST_STATES, PG_LIST(PG_IN_STATES))                                                          \
     X(LIST_VALUE, PG_LIST(PG_OF_VALUE))                                                            \
     X(LIST_RANGE, PG_LIST(PG_OF_RANGE))                                                            \
