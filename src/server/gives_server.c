@@ -148,7 +148,7 @@ static const struct field series_fields[] = {
     MOMENT("now", "the clock of the server"),
     COUNT_FIELD("step_ms", "between two numbers"),
     MOMENT("from", "the first one begins"),
-    OBJECT("series", NEEDED, NULL, "numbers by name, the oldest first"),
+    OBJECT("series", NEEDED, NULL, "numbers by name, the oldest first; a delay is null where no attempt began"),
     END
 };
 SHAPE(series, "Series", NULL);

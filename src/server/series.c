@@ -10,9 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct sums {
+    uint64_t of[SERIES_COUNT];
+    uint64_t delays[PAWL_DELAY_BUCKETS]; /* attempts of activities, by how long they were ready */
+};
+
 struct second {
     int64_t at; /* since 1970 */
-    uint64_t added[SERIES_COUNT];
+    struct sums added;
 };
 
 struct series {
@@ -20,12 +25,13 @@ struct series {
     struct census *census;
     atomic_llong now;     /* the second that goes on */
     pthread_mutex_t lock; /* guards the rest */
-    uint64_t sums[SERIES_COUNT];
+    struct sums sums;
     struct second ring[SERIES_SECONDS]; /* second t at t % SERIES_SECONDS */
 };
 
-static void read_sums(struct series *t, uint64_t sums[SERIES_COUNT])
+static void read_sums(struct series *t, struct sums *ret)
 {
+    uint64_t *sums = ret->of;
     pawl_stats stats;
     struct census_flow flow = census_flow(t->census);
     pawl_runtime_counters(t->rt, &stats);
@@ -37,24 +43,31 @@ static void read_sums(struct series *t, uint64_t sums[SERIES_COUNT])
     sums[SERIES_retried] = stats.activities_retried;
     sums[SERIES_commits] = stats.commits;
     sums[SERIES_commit_us] = stats.commit_us;
+    memcpy(ret->delays, stats.schedule_to_start, sizeof(ret->delays));
+}
+
+static void add(uint64_t *added, uint64_t *known, const uint64_t *sums, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sums[i] <= known[i]) /* another thread read them later, and was first */
+            continue;
+        added[i] += sums[i] - known[i];
+        known[i] = sums[i];
+    }
 }
 
 /* What was added since the last look goes into the second that went on then. */
 static void flush(struct series *t, int64_t now)
 {
-    uint64_t sums[SERIES_COUNT];
-    read_sums(t, sums);
+    struct sums sums;
+    read_sums(t, &sums);
     pthread_mutex_lock(&t->lock);
     int64_t at = atomic_load(&t->now);
     struct second *s = &t->ring[(size_t)at % SERIES_SECONDS];
     if (s->at != at)
         *s = (struct second){.at = at};
-    for (size_t i = 0; i < SERIES_COUNT; i++) {
-        if (sums[i] <= t->sums[i]) /* another thread read them later, and was first */
-            continue;
-        s->added[i] += sums[i] - t->sums[i];
-        t->sums[i] = sums[i];
-    }
+    add(s->added.of, t->sums.of, sums.of, SERIES_COUNT);
+    add(s->added.delays, t->sums.delays, sums.delays, PAWL_DELAY_BUCKETS);
     if (now > at)
         atomic_store(&t->now, now);
     pthread_mutex_unlock(&t->lock);
@@ -73,7 +86,42 @@ static void write_one(const struct series *t, pawl_json *w, size_t name, int64_t
     pawl_json_array(w);
     for (int64_t at = first; at <= last; at++) {
         const struct second *s = &t->ring[(size_t)at % SERIES_SECONDS];
-        pawl_json_num(w, s->at == at ? (int64_t)s->added[name] : 0);
+        pawl_json_num(w, s->at == at ? (int64_t)s->added.of[name] : 0);
+    }
+    pawl_json_end(w);
+}
+
+/* The time that `percent` of the attempts of a second were ready at most before they began, within
+ * its bucket as if they were spread evenly; -1: none began. */
+static int64_t delay_percentile(const struct sums *s, unsigned percent)
+{
+    uint64_t all = 0, below = 0;
+    unsigned i = 0;
+    for (unsigned k = 0; k < PAWL_DELAY_BUCKETS; k++)
+        all += s->delays[k];
+    if (!all)
+        return -1;
+    uint64_t want = (all * percent + 99) / 100;
+    while (below + s->delays[i] < want)
+        below += s->delays[i++];
+    int64_t from = i ? pawl_delay_bound_ms(i - 1) : 0;
+    if (i + 1 == PAWL_DELAY_BUCKETS)
+        return from;
+    double share = (double)(want - below) / (double)s->delays[i];
+    return from + (int64_t)((double)(pawl_delay_bound_ms(i) - from) * share + 0.5);
+}
+
+static void write_delays(const struct series *t, pawl_json *w, unsigned percent, int64_t first,
+                         int64_t last)
+{
+    pawl_json_array(w);
+    for (int64_t at = first; at <= last; at++) {
+        const struct second *s = &t->ring[(size_t)at % SERIES_SECONDS];
+        int64_t ms = s->at == at ? delay_percentile(&s->added, percent) : -1;
+        if (ms < 0)
+            pawl_json_null(w);
+        else
+            pawl_json_num(w, ms);
     }
     pawl_json_end(w);
 }
@@ -96,6 +144,10 @@ void series_write(struct series *t, pawl_json *w, unsigned seconds)
         pawl_json_key(w, names[i]);
         write_one(t, w, i, now - seconds + 1, now);
     }
+    pawl_json_key(w, "delay_p50_ms");
+    write_delays(t, w, 50, now - seconds + 1, now);
+    pawl_json_key(w, "delay_p95_ms");
+    write_delays(t, w, 95, now - seconds + 1, now);
     pthread_mutex_unlock(&t->lock);
     pawl_json_end(w);
 }
@@ -109,7 +161,7 @@ struct series *series_create(pawl_runtime *rt, struct census *census)
     t->census = census;
     pthread_mutex_init(&t->lock, NULL);
     atomic_store(&t->now, clock_wall_ms() / 1000);
-    read_sums(t, t->sums); /* what was before does not count */
+    read_sums(t, &t->sums); /* what was before does not count */
     return t;
 }
 

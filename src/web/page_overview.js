@@ -151,7 +151,13 @@ const CHARTS = [
 		s => `${rate(s.starts)} started, ${rate(s.failed)} failed`
 	],
 	["Activity attempts", "activities", "retried", "c-run", s => `${rate(s.retried)} retried`],
-	["Wait for a worker, p95", "delay_p95_ms", null, "c-wait", s => `p50 ${dur(s.delay_p50_ms)}`],
+	[
+		"Wait for a worker, p95",
+		"delay_p95_ms",
+		null,
+		"c-wait",
+		(s, all) => `p50 ${dur(all.findLast(x => x.delay_p50_ms !== null).delay_p50_ms)}`
+	],
 	["Commit, synced", "commit_ms", null, "", s => `${rate(s.turns)} turns/s`]
 ];
 function charts() {
@@ -171,7 +177,7 @@ function charts() {
 						".chart",
 						{key},
 						h("h3", name),
-						h("p.big", now, second && h("small", "/s"), h("span", sub(list.at(-1)))),
+						h("p.big", now, second && h("small", "/s"), h("span", sub(list.at(-1), list))),
 						spark(second ? mean(v) : v, {
 							height: 44,
 							tone,

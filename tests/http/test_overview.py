@@ -203,5 +203,12 @@ def test_series_have_what_happened(server):
     for name in "starts", "ended", "activities":
         assert sum(after["series"][name]) == sum(before["series"][name]) + 20, name
     assert sum(after["series"]["commits"]) > sum(before["series"]["commits"])
+    for name in "delay_p50_ms", "delay_p95_ms":  # null in a second in which no attempt began
+        delays, known = after["series"][name], [d for d in after["series"][name] if d is not None]
+        assert len(delays) == 600 and 1 <= len(known) < 600 and all(0 <= d < 60000 for d in known), known
+    assert all(
+        a is None and b is None or a <= b
+        for a, b in zip(after["series"]["delay_p50_ms"], after["series"]["delay_p95_ms"])
+    )
     assert len(expect(server.get(A + "/series?seconds=1"), 200).json["series"]["turns"]) == 1
     expect(server.get(A + "/series?seconds=601"), 400, "invalid")
