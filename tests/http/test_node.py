@@ -193,6 +193,11 @@ def test_node_check_finds_what_a_deploy_would_block():
         assert node(*check, "old.mjs", "--history", "run.json", cwd=home) == "1 checked, 0 do not fit\n"
         done = subprocess.run(["node", *check, "new.mjs", "--history", "run.json"], cwd=home, text=True, stdout=subprocess.PIPE)
         assert done.returncode == 1 and "at new.mjs:5: nondeterministic: schedule mismatch at event 4" in done.stdout, done.stdout
+        serves = (pathlib.Path(home) / "old.mjs").read_text().replace("export const", "const") + """
+            import { Worker } from "pawl";
+            await new Worker().orchestration(order).run();"""
+        (pathlib.Path(home) / "serves.mjs").write_text(serves)    # its worker is looked at, and takes no turns
+        assert node(*check, "serves.mjs", "--history", "run.json", cwd=home, env={"PAWL_URL": "http://127.0.0.1:1"}) == "1 checked, 0 do not fit\n"
         done = subprocess.run(["node", *check], cwd=home, text=True, stderr=subprocess.PIPE)
         assert done.returncode == 2 and "usage" in done.stderr
 

@@ -253,6 +253,10 @@ def test_py_check_finds_what_changed():
     (where / "bad.json").write_text('{"events":3}')
     done = _run(sys.executable, "-m", "pawl", "check", "flows.py", "--file", "bad.json", cwd=where, env=env)
     assert done.returncode == 1 and "no exported history" in done.stdout, done.stdout
+    (where / "serves.py").write_text(FLOWS % ("B", "ctx.now") + "\nworker.run()\n")   # it is looked at, and serves nothing
+    alone = {**env, "PAWL_URL": "http://127.0.0.1:1"}
+    done = _run("timeout", "60", sys.executable, "-m", "pawl", "check", "serves.py", "--file", "p.json", cwd=where, env=alone)
+    assert done.returncode == 0 and "1 histories replayed" in done.stdout, done.stdout
     (where / "empty.py").write_text("")
     done = _run(sys.executable, "-m", "pawl", "worker", "empty.py", cwd=where, env=env)
     assert done.returncode == 1 and "makes no pawl.Worker" in done.stdout, done.stdout

@@ -3,7 +3,7 @@
 //
 //     pawl-node check FILE.mjs …  [--url URL] [--history EXPORT.json …]
 //
-// FILE.mjs exports what orchestration(…) returned.  Without --history every open instance of these
+// FILE.mjs exports what orchestration(…) returned, or runs a worker with it, which then serves nothing.  Without --history every open instance of these
 // orchestrations and versions is read from the server and replayed; nothing is changed there.  The status is 1
 // when a history does not fit.  Called by bin/pawl-node.js and by tests.
 import fs from "node:fs";
@@ -16,6 +16,7 @@ import { tryRuntime } from "./turns/place.js";
 import { Runner } from "./turns/runner.js";
 import { path as urlOf } from "./wire.js";
 
+const LOOKER = Symbol.for("pawl.looker");
 const OPEN = "pending,running,suspended,blocked";
 
 /** The events of an export, as turns have them: payloads are texts again. */
@@ -36,13 +37,20 @@ export async function checkHistory(runner, exported) {
   return run.broken;
 }
 
+/** The orchestrations that the files export, and those of workers that they run: these return at once. */
 async function load(files) {
-  const runner = new Runner();
-  for (const file of files) {
-    const module = await import(pathToFileURL(path.resolve(file)).href);
-    for (const what of new Set(Object.values(module).flat())) if (isCode(what, "orchestration")) runner.add(what);
+  const runner = new Runner(), found = new Set();
+  globalThis[LOOKER] = (code) => found.add(code);
+  try {
+    for (const file of files)
+      for (const what of Object.values(await import(pathToFileURL(path.resolve(file)).href)).flat())
+        if (isCode(what, "orchestration")) found.add(what);
+  } finally {
+    delete globalThis[LOOKER];
   }
-  if (runner.codes.size === 0) throw new Error(`no orchestration is exported by ${files.join(", ")}: export what orchestration(…) returned`);
+  for (const code of found) runner.add(code);
+  if (runner.codes.size === 0)
+    throw new Error(`no orchestration is exported by ${files.join(", ")}, or run by a worker there: export what orchestration(…) returned`);
   return runner;
 }
 

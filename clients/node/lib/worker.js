@@ -14,6 +14,7 @@ import { tryRuntime } from "./turns/place.js";
 import { Runner } from "./turns/runner.js";
 import { Session } from "./turns/session.js";
 
+const LOOKER = Symbol.for("pawl.looker"); // set while check.js looks at a file: there is one in the process
 const POLL_MS = 2000; // short enough that a stop does not wait for long
 
 export class Worker {
@@ -49,6 +50,7 @@ export class Worker {
   }
 
   async run({ signals = true, signal } = {}) {
+    if (globalThis[LOOKER]) return this.#runner.codes.forEach((code) => globalThis[LOOKER](code)); // it serves nothing
     const orchestrates = this.#runner.codes.size > 0;
     if (this.#functions.size === 0 && !orchestrates)
       throw new Error("a worker needs an activity or an orchestration: call worker.activity(name, function) or worker.orchestration(…) first");

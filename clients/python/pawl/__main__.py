@@ -18,10 +18,16 @@ from typing import Any, List, Optional, Sequence
 
 from . import Client, Worker, check
 from .leases import say
+from .worker import only_looked_at
 
 
 def load(name: str) -> Any:
-    """A module, by file or by name."""
+    """A module, by file or by name.  Its workers do not begin to serve."""
+    with only_looked_at():
+        return _load(name)
+
+
+def _load(name: str) -> Any:
     sys.path.insert(0, os.getcwd())
     if not name.endswith(".py"):
         return importlib.import_module(name)

@@ -8,12 +8,13 @@ into orchestration code.  For more than one core run more processes: `python -m 
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import threading
 import warnings
-from typing import Any, Callable, Dict, List, Optional, TypeVar, Union, cast
+from typing import Any, Callable, Dict, Iterator, List, Optional, TypeVar, Union, cast
 
 from . import lint
 from .calls import Registration, register
@@ -28,6 +29,18 @@ from .turns import Driver
 from .wire import Trouble
 
 F = TypeVar("F", bound=Callable[..., Any])
+_looked_at = False                        # is a module loaded by `python -m pawl`?  Then run() serves nothing
+
+
+@contextlib.contextmanager
+def only_looked_at() -> Iterator[None]:
+    """Workers that run() meanwhile return at once: their module is to be looked at, or is run by the caller."""
+    global _looked_at
+    _looked_at = True
+    try:
+        yield
+    finally:
+        _looked_at = False
 
 
 class Worker:
@@ -106,7 +119,12 @@ class Worker:
         self._stop.set()
 
     def run(self, signals: bool = True) -> None:
-        """Serve until stop(), SIGTERM or SIGINT; what runs may finish."""
+        """Serve until stop(), SIGTERM or SIGINT; what runs may finish.
+
+        In a module that `python -m pawl check` or `worker` loads it returns at once: they do the rest.
+        """
+        if _looked_at:
+            return
         if not self._functions and not self.runs.code:
             raise ValueError("nothing to serve; register an activity or an orchestration before run()")
         if signals and threading.current_thread() is threading.main_thread():
