@@ -38,3 +38,10 @@ int64_t clock_mono_us(void)
 
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
+
+int64_t clock_cpu_us(void)
+{
+    struct timespec t = read_clock(CLOCK_THREAD_CPUTIME_ID);
+
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}

@@ -8,5 +8,6 @@
 int64_t clock_wall_ms(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
+int64_t clock_cpu_us(void); /* that this thread has used */
 
 #endif

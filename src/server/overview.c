@@ -25,7 +25,7 @@
 #define LATELY_MS      3600000
 #define SHARED_MS      1000 /* an answer for all who look is made at most once in this time … */
 #define COUNTING_MS    250  /* … or in this, while each one counts some more instances */
-#define WAITS_TIMES    200  /* who is waited for lasts that many times as long as it took … */
+#define WAITS_TIMES    200  /* who is waited for lasts that many times as long as it cost … */
 #define WAITS_LAST_MAX 30000
 #define SHARED_SECONDS 300
 #define SHARED_QUEUES  1000
@@ -191,22 +191,21 @@ static int64_t between(int64_t least, int64_t n, int64_t most)
     return n < least ? least : n > most ? most : n;
 }
 
-/* Who is waited for: made seldom, in proportion to what it takes; false: answered. */
+/* Who is waited for: made seldom, in proportion to what it costs; false: answered. */
 static bool find_waits(struct call *c, uint64_t changes, struct shared_view *ret)
 {
     pawl_error err;
-    int64_t began_us = clock_mono_us();
-    if (shared_look(c->srv->waits, began_us / 1000, changes, c->mem, ret))
+    int64_t cost_us;
+    if (shared_look(c->srv->waits, clock_mono_ms(), changes, c->mem, ret))
         return true;
     pawl_json *w = pawl_json_new(c->mem);
-    if (!waits_write(c->srv->client, c->mem, w, &err)) {
+    if (!waits_write(c->srv->client, c->mem, w, &cost_us, &err)) {
         shared_give_up(c->srv->waits);
         answer_failure(c, &err);
         return false;
     }
-    int64_t took_us = clock_mono_us() - began_us;
     shared_put(c->srv->waits, pawl_json_done(w), changes,
-               between(SHARED_MS, took_us * WAITS_TIMES / 1000, WAITS_LAST_MAX), ret);
+               between(SHARED_MS, cost_us * WAITS_TIMES / 1000, WAITS_LAST_MAX), ret);
     return true;
 }
 
