@@ -5,8 +5,8 @@
     bench/turns/chain.py [--sdk python node] [--flight 1 32] [--length 10] [--seconds 5] [--call]
 
 A server of its own (build/pawl, SQLite, every commit synced) in a temporary directory.  --call makes each
-step an activity that the same worker polls for, instead of an inline step.  A chain of n steps is n + 1
-commits: the start is one of them.
+step an activity that the same worker polls for, instead of an inline step.  A chain of n steps alone is n + 2
+commits: the start, the first turn, and each result with what follows from it.
 """
 import argparse
 import os
