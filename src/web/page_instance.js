@@ -552,6 +552,7 @@ export default function instance(root, route, app, file) {
 				];
 			const open = !ended(info.status),
 				now = file ? run.told.to : serverNow(),
+				from = run.start || info.created_at,
 				all = actions(),
 				k = app.list?.indexOf(id) ?? -1,
 				step = (ic, label, d) =>
@@ -584,17 +585,11 @@ export default function instance(root, route, app, file) {
 								h("a", {href: listHref({orchestration: info.orchestration})}, info.orchestration),
 								dim(" " + (info.version ?? ""))
 							),
-							h("span", "started ", ago(run.start || info.created_at)),
+							h("span", "started ", ago(from)),
 							h(
 								"span",
 								open ? "for " : "took ",
-								h(
-									"b",
-									dur(
-										(run.finish?.at ?? (open ? now : info.updated_at)) -
-											(run.start || info.created_at)
-									)
-								)
+								h("b", open && !file ? since(from) : dur((run.finish?.at ?? info.updated_at) - from))
 							),
 							info.execution > 1 || execution
 								? h(

@@ -4,14 +4,14 @@
 import {sleep} from "./kit.mjs";
 
 let seed = 7;
-const random = () => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
+export const random = () => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
 const int = (a, b) => a + Math.floor(random() * (b - a + 1));
 const pick = list => list[int(0, list.length - 1)];
 const times = (n, make) => Array.from({length: n}, (_, i) => make(i));
 const NAMES = ["ada", "grace", "edsger", "barbara", "dennis", "ken", "frances", "leslie"];
 const SKUS = ["chair-oak", "desk-standing", "lamp-brass", "shelf-pine", "rug-wool", "kettle-steel"];
 
-function order(n, more) {
+export function order(n, more) {
 	const lines = times(int(1, 4), () => ({sku: pick(SKUS), qty: int(1, 4), cents: int(900, 64000)}));
 	return {
 		order: `ord-${n}`,
