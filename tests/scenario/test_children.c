@@ -321,17 +321,20 @@ SCENARIO(c05_detached_start_of_an_existing_id_is_refused)
 
 /* ---- Very many ------------------------------------------------------------------------ */
 
-#define MANY 6000
+/* A commit removes 2,000 at most.  Of a store on a server each is a question. */
+#define MANY     6000
+#define MANY_FAR 2500
+static size_t many = MANY;
 
 /* "open": the first child goes on without it. */
 static pawl_result has_many(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_task *tasks = pawl_alloc(ctx, MANY * sizeof(*tasks));
-    int open = pawl_str_is(input, "open");
+    pawl_task *tasks = pawl_alloc(ctx, many * sizeof(*tasks));
+    size_t open = pawl_str_is(input, "open");
     pawl_child_opts left = {.flags = PAWL_CHILD_ABANDON};
-    for (int i = 0; i < MANY; i++)
+    for (size_t i = 0; i < many; i++)
         tasks[i] = pawl_start_child(ctx, "One", i < open ? pawl_s("wait") : input, &left);
-    pawl_result all = pawl_await_all(ctx, tasks + open, (size_t)(MANY - open));
+    pawl_result all = pawl_await_all(ctx, tasks + open, many - open);
     return all.ok ? pawl_done(ctx, "all") : all;
 }
 
@@ -389,10 +392,10 @@ static void scene_very_many(struct scene *s)
     while (got == PAWL_BUSY)
         (void)pawl_runtime_step(s->rt, 0);
     ck_assert_int_le(passes_for(s, "other"), 4);
-    ck_assert_uint_lt(scene_depths(s).instances, MANY);
+    ck_assert_uint_lt(scene_depths(s).instances, many);
     scene_settle(s);
     scene_expect(s, "p", PAWL_COMPLETED, "all");
-    expect_is(scene_row(s, "p").last_seq, 2 * MANY + 2);
+    expect_is(scene_row(s, "p").last_seq, 2 * many + 2);
     scene_expect_empty(s);
 }
 
@@ -402,30 +405,33 @@ SCENE_TEST(very_many, memory, SCENE_MEMORY)
 SCENE_TEST(very_many, sqlite, SCENE_SQLITE)
 SCENE_TEST(very_many, postgres, SCENE_POSTGRES)
 
+/* For trees that have ended: these need no more than one piece and a half. */
+static void ended_flows(struct scene *s)
+{
+    many = s->kind == SCENE_POSTGRES ? MANY_FAR : MANY;
+    many_flows(s);
+}
+
 /* A tree of two levels, all ended; in pieces, children first, and others are served between them. */
 static void scene_remove_many(struct scene *s)
 {
     pawl_reply reply = {.status = PAWL_BUSY};
-    many_flows(s);
+    ended_flows(s);
     scene_start(s, "Many", "p", "two");
     scene_settle(s);
     scene_expect(s, "p", PAWL_COMPLETED, "all");
-    uint64_t count = scene_depths(s).instances;
-    if (s->kind == SCENE_POSTGRES) /* above 10,000 it estimates (L3) */
-        ck_assert_uint_gt(count, 10000);
-    else
-        expect_is(count, 2 * MANY + 1);
+    expect_is(scene_depths(s).instances, 2 * many + 1);
     expect_is(pawl_client_submit(s->c, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p"),
                                  take_reply, &reply, NULL),
               PAWL_OK);
     ck_assert_int_le(passes_for(s, "other"), 3);
-    while (scene_depths(s).instances > MANY)
+    while (scene_depths(s).instances > many)
         (void)pawl_runtime_step(s->rt, 0);
     expect_is(reply.status, PAWL_BUSY);
     scene_crash(s);
     expect_is(reply.status, PAWL_SHUTDOWN); /* what is left is a tree, and goes when asked again */
     expect_is(scene_try_steer(s, PAWL_OP_REMOVE, "p"), PAWL_OK);
-    ck_assert_uint_lt(s->reply.instances, MANY);
+    ck_assert_uint_lt(s->reply.instances, many);
     expect_is(scene_depths(s).instances, 1);
     scene_expect(s, "other", PAWL_COMPLETED, "");
 }
@@ -435,7 +441,7 @@ SCENE_TEST(remove_many, postgres, SCENE_POSTGRES)
 /* One of them runs: nothing goes, unless by force. */
 static void scene_remove_many_open(struct scene *s)
 {
-    many_flows(s);
+    ended_flows(s);
     scene_start(s, "Many", "p", "open");
     scene_settle(s);
     scene_expect(s, "p", PAWL_COMPLETED, "all");
@@ -443,10 +449,10 @@ static void scene_remove_many_open(struct scene *s)
     expect_text(s->reply.error.text, "instance 'p:1:1' is running");
     expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = s->now + 1)), PAWL_OK);
     expect_is(s->reply.instances, 0);
-    expect_is(scene_depths(s).instances, MANY + 1);
+    expect_is(scene_depths(s).instances, many + 1);
     expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p", .force = true)),
               PAWL_OK);
-    expect_is(s->reply.instances, MANY + 1);
+    expect_is(s->reply.instances, many + 1);
     expect_is(scene_depths(s).instances, 0);
     scene_settle(s);
     scene_expect_empty(s);
@@ -574,7 +580,7 @@ static void scene_removal_refused(struct scene *s)
     expect_is(reply.status, PAWL_CORRUPT);
     scene_settle(s);
     scene_expect(s, "p", PAWL_COMPLETED, "all");
-    expect_is(scene_depths(s).instances, MANY + 1);
+    expect_is(scene_depths(s).instances, many + 1);
     scene_expect_empty(s);
 }
 SCENE_TEST(removal_refused, memory, SCENE_MEMORY)
@@ -590,7 +596,7 @@ static void scene_removal_forgotten(struct scene *s)
     expect_is(reply.status, PAWL_SHUTDOWN);
     scene_settle(s);
     scene_expect(s, "p", PAWL_COMPLETED, "all");
-    expect_is(scene_depths(s).instances, MANY + 1);
+    expect_is(scene_depths(s).instances, many + 1);
 }
 SCENE_TEST(removal_forgotten, memory, SCENE_MEMORY)
 SCENE_TEST(removal_forgotten, sqlite, SCENE_SQLITE)
@@ -599,7 +605,7 @@ SCENE_TEST(removal_forgotten, postgres, SCENE_POSTGRES)
 /* Beside small ones, which go at once. */
 static void scene_prune_many(struct scene *s)
 {
-    many_flows(s);
+    ended_flows(s);
     scene_start(s, "One", "a", "x");
     scene_start(s, "Many", "p", "x");
     scene_start(s, "Many", "q", "x");
@@ -611,7 +617,7 @@ static void scene_prune_many(struct scene *s)
         expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = s->now + 1)), PAWL_OK);
         went += s->reply.instances;
     } while (s->reply.instances);
-    expect_is(went, 2 * MANY + 4);
+    expect_is(went, 2 * many + 4);
     expect_is(scene_depths(s).instances, 0);
 }
 SCENE_TEST(prune_many, sqlite, SCENE_SQLITE)
@@ -620,13 +626,13 @@ SCENE_TEST(prune_many, postgres, SCENE_POSTGRES)
 static void scene_retire_many(struct scene *s)
 {
     s->opts.retain_ms = 3600000;
-    many_flows(s);
+    ended_flows(s);
     scene_start(s, "Many", "p", "x");
     scene_settle(s);
-    expect_is(scene_depths(s).instances, MANY + 1);
+    expect_is(scene_depths(s).instances, many + 1);
     scene_advance(s, 2 * s->opts.retain_ms);
     expect_is(scene_depths(s).instances, 0);
-    expect_is(scene_stats(s).retired, MANY + 1);
+    expect_is(scene_stats(s).retired, many + 1);
 }
 SCENE_TEST(retire_many, memory, SCENE_MEMORY)
 SCENE_TEST(retire_many, sqlite, SCENE_SQLITE)
