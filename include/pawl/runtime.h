@@ -236,7 +236,8 @@ typedef struct pawl_tally {
  * until the runtime is closed. */
 PAWL_SIZED size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pawl_tally **ret);
 /* Does the engine make progress?  If not, *rettrouble says why: for example a turn, a commit or
- * an unanswered call is older than 10 s.  A call that waits on purpose does not count.  Cheap. */
+ * an unanswered call is older than 10 s.  A call that waits on purpose does not count.  In a
+ * forked child it is false, and the figures above are 0.  Cheap. */
 PAWL_API bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES]);
 /* Can it take calls?  Not while its store is away or does not answer; *rettrouble says why.  A full
  * disk does not count: calls that free space are taken.  Cheap. */

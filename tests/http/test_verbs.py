@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The command line with --url: the same verbs, on a server."""
 import json
+import re
 import subprocess
 import sys
 
@@ -62,6 +63,22 @@ def test_queue_verbs(server):
     assert json.loads(pawl(server, "queue", "purge", "mail"))["items_purged"] == 1
     pawl(server, "queue", "push", "mail", "not json", want=2)
     pawl(server, "queue", "fly", want=2)
+
+
+def test_worker_ls(server):
+    assert pawl(server, "worker", "ls", "-o", "jsonl") == ""
+    server.start_instance("RemoteOrder", 1, "wl-1")
+    body = {"activities": ["Charge", "Ship"], "worker": "adam", "tags": ["gpu"], "wait_ms": 5000}
+    item = server.post("/api/v1/work/poll", body).json["items"][0]
+    assert pawl(server, "worker", "ls", "-o", "ids") == "adam\n"
+    [one] = lines(pawl(server, "worker", "ls", "-o", "jsonl"))
+    assert one["activities"] == ["Charge", "Ship"] and one["tags"] == ["gpu"], one
+    assert [(h["instance"], h["locked_until"]) for h in one["leases"]] == [("wl-1", item["locked_until"])]
+    assert json.loads(pawl(server, "worker", "ls", "-o", "json"))["items"][0]["worker"] == "adam"
+    head, row = pawl(server, "worker", "ls").splitlines()
+    assert head.split()[:4] == ["WORKER", "SEEN", "HAS", "ACTIVITIES"], head
+    assert re.match(r"adam +[\d.]+ ?\w+ +1 +Charge Ship +gpu", row), row
+    assert "there is no 'worker lst'; there is: ls" in pawl(server, "worker", "lst", want=2)
 
 
 def lines(text):

@@ -51,10 +51,19 @@ static pawl_depths read_depths(pawl_runtime *rt)
     return depths;
 }
 
+/* In a forked child nothing is counted, and the store is the parent's. */
+static bool is_elsewhere(pawl_runtime *rt, pawl_stats *ret)
+{
+    pawl_error err;
+    return here_is_forked(rt, &err) && !pawl_runtime_healthy(rt, ret->trouble);
+}
+
 void pawl_runtime_counters(pawl_runtime *rt, pawl_stats *ret)
 {
     MUST_HAVE("a runtime", rt);
     memset(ret, 0, sizeof(*ret));
+    if (is_elsewhere(rt, ret))
+        return;
 #define COPY(field)              ret->field = atomic_load_explicit(&rt->figures.n.field, memory_order_relaxed);
 #define COPY_COUNTER(field, ...) COPY(field)
     COUNTERS(COPY_COUNTER)
@@ -80,6 +89,8 @@ void pawl_runtime_counters(pawl_runtime *rt, pawl_stats *ret)
 void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
 {
     pawl_runtime_counters(rt, ret);
+    if (is_elsewhere(rt, ret))
+        return;
     pawl_depths depths = read_depths(rt);
     ret->orchestrator_queue = depths.messages;
     ret->worker_queue = depths.work;

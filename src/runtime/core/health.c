@@ -225,9 +225,21 @@ static void look_at_calls(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
                        (long long)ms / 1000);
 }
 
+/* There is no engine in a forked child, and its locks may be held for ever. */
+static bool is_elsewhere(const pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    pawl_error err;
+    if (!here_is_forked(rt, &err))
+        return false;
+    (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "%.*s", PAWL_TROUBLE_BYTES - 1, err.text);
+    return true;
+}
+
 bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
 {
     MUST_HAVE("a runtime", rt);
+    if (is_elsewhere(rt, rettrouble))
+        return false;
     pthread_mutex_lock(&rt->health.lock);
     memcpy(rettrouble, rt->health.trouble, PAWL_TROUBLE_BYTES);
     pthread_mutex_unlock(&rt->health.lock);
@@ -253,6 +265,9 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
 
 bool pawl_runtime_ready(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
 {
+    MUST_HAVE("a runtime", rt);
+    if (is_elsewhere(rt, rettrouble))
+        return false;
     if (pawl_runtime_healthy(rt, rettrouble) || health_is_full(rt))
         return true;
     return strncmp(rettrouble, "store: ", 7) != 0;

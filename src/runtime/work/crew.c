@@ -4,6 +4,7 @@
 
 #include "base/misuse.h"
 #include "base/near.h"
+#include "runtime/core/gate.h"
 #include "runtime/core/registry.h"
 #include "runtime/work/lease.h"
 
@@ -278,8 +279,11 @@ static int by_name(const void *a, const void *b)
 pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *ret,
                              pawl_error *reterr)
 {
-    if (!IS_THERE(c && mem && ret, "a client, memory and room for the answer", reterr))
-        return PAWL_MISUSE;
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    if (!IS_THERE(c && mem && ret, "a client, memory and room for the answer", err) ||
+        !gate_pass(c, GATE_READS, err))
+        return err->status;
     struct crew *crew = c->rt->hands.crew;
     const struct worker *w;
     *ret = (pawl_worker_page){0};
