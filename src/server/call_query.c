@@ -6,6 +6,7 @@
  */
 #include "base/hex.h"
 #include "base/limits.h"
+#include "base/near.h"
 #include "server/server.h"
 
 #include <ctype.h>
@@ -36,6 +37,27 @@ bool percent_decode(pawl_mem *mem, pawl_str raw, bool plus, pawl_str *ret)
     return utf8_valid(*ret);
 }
 
+/* The names in a route's query are words with blanks between them. */
+static const char *near_param(struct call *c, const char *name)
+{
+    const char *words[CALL_PARAMS_MAX];
+    size_t count = 0, len = strlen(c->route->query) + 1;
+    char *rest, *all = memcpy(pawl_mem_alloc(c->mem, len), c->route->query, len);
+    for (char *w = strtok_r(all, " ", &rest); w && count < CALL_PARAMS_MAX;
+         w = strtok_r(NULL, " ", &rest))
+        words[count++] = w;
+    return nearest_word(name, words, count);
+}
+
+static bool refuse_param(struct call *c, pawl_str name)
+{
+    const char *near = near_param(c, name.ptr), *query = c->route->query;
+    answer_error(c, 400, "unknown_parameter", "unknown query parameter '%.*s'%s%s%s; %s%s",
+                 PAWL_FMT(name), near ? " (did you mean '" : "", near ? near : "",
+                 near ? "'?)" : "", query[0] ? "known here: " : "this call has none", query);
+    return false;
+}
+
 static bool add_param(struct call *c, pawl_str raw)
 {
     const char *equals = memchr(raw.ptr, '=', raw.len);
@@ -52,12 +74,8 @@ static bool add_param(struct call *c, pawl_str raw)
         return false;
     }
     bool lenient = c->route->family == FAMILY_QUEUE && c->srv->opts.lenient;
-    if (!lenient && !route_takes(c->route, p->name)) {
-        answer_error(c, 400, "unknown_parameter", "unknown query parameter '%.*s'%s%s",
-                     PAWL_FMT(p->name), c->route->query[0] ? "; known here: " : "",
-                     c->route->query);
-        return false;
-    }
+    if (!lenient && !route_takes(c->route, p->name))
+        return refuse_param(c, p->name);
     if (call_param(c, p->name.ptr) && !pawl_str_is(p->name, "where")) { /* these are joined */
         answer_error(c, 400, "invalid", "query parameter '%.*s' is given twice", PAWL_FMT(p->name));
         return false;

@@ -151,7 +151,9 @@ static bool check_origin(struct call *c)
     else if (header(c, "Origin"))
         ok = guard_is_our_origin(c);
     if (!ok)
-        answer_error(c, 403, "cross_site", "refused: the request comes from another site");
+        answer_error(c, 403, "cross_site",
+                     "refused: the request comes from another site; send it from a page of this "
+                     "server, and let a proxy in between pass the Host on");
     return ok;
 }
 

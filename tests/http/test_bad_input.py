@@ -358,6 +358,25 @@ def test_unknown_parameters_everywhere():
             assert b'"success":false' in body and (b"known here" in body or b"twice" in body), body
 
 
+def test_a_misspelt_parameter_is_told_everywhere():
+    with prepared() as server, Nothing(server) as wire:
+        paths, tried = server.get("/openapi.json").json["paths"], 0
+        for method, pattern, _ in routes(server):
+            about = paths[pattern][method.lower()].get("parameters", [])
+            names = [p["name"] for p in about if p.get("in") == "query"]
+            for name in names if path_of(pattern) not in ("/health", "/ready") else []:
+                for odd in {name[:-1] + "_" + name[-1:], name.upper(), name + "x", name[1::-1] + name[2:]}:
+                    if odd in names or len(name) < 3:
+                        continue
+                    body = check(server, wire, request(method, path_of(pattern) + "?" + odd + "=1", "{}"), 400).decode()
+                    assert "unknown query parameter '%s' (did you mean '%s'?); known here: " % (odd, name) in body, body
+                    tried += 1
+            if not names and pattern not in ("/health", "/ready"):
+                body = check(server, wire, request(method, path_of(pattern) + "?zz=1", "{}"), 400)
+                assert b"unknown query parameter 'zz'; this call has none" in body, (pattern, body)
+        assert tried > 100, tried
+
+
 WRONG = ["-1", "1.5", "99999999999999999999", "1e400", "0x10", "x", " 1", "1 ", "", "null", "NaN", "true",
          "9223372036854775808", "-9223372036854775809", "--1", "1,5"]
 

@@ -88,6 +88,23 @@ def test_unknown_members_are_refused_everywhere():
         assert snapshot(server) == before
 
 
+def test_an_idempotency_key_has_its_limits_on_every_call():
+    with prepared() as server:
+        paths, tried = server.get("/openapi.json").json["paths"], 0
+        before = snapshot(server)
+        for method, pattern, _ in routes(server):
+            about = paths[pattern][method.lower()].get("parameters", [])
+            if "Idempotency-Key" in [p.get("name", p.get("$ref", "").split("/")[-1]) for p in about]:
+                good = BODIES.get(method + " " + pattern, ({},))[0]
+                for key in ("", "k" * 129, "k" * 5000):
+                    reply = server.call(method, path_of(pattern), good, headers={"Idempotency-Key": key})
+                    assert reply.status in (400, 413) and "Idempotency-Key" in said(reply), (pattern, len(key), reply)
+                    assert "1 to 128" in said(reply), (pattern, reply)
+                tried += 1
+        assert tried >= 5, tried
+        assert snapshot(server) == before
+
+
 SAMPLES = {"string": "zz", "integer": 3, "number": 0.5, "boolean": True, "array": [7], "object": {"zz": 1}}
 
 

@@ -9,6 +9,8 @@ import threading
 import time
 
 from kit import Server, expect
+from test_fields import BODIES, prepared
+from test_matrix import path_of, routes
 
 
 def refused(server, path="/queue/q/push", body={"item": 1}):
@@ -63,6 +65,28 @@ def test_store_gone_deleted_while_clients_push(server):
     pushers.end()
     assert pushers.accepted and not pushers.late, pushers.late[:5]
     refused(server)
+
+
+# They have a body, or a method, of what changes; they change nothing that is stored.
+NOTHING_STORED = {"POST /login", "POST /logout", "POST /api/v1/schedules:next"}
+FINE = {"PUT /api/v1/schedules/{schedule}": {"every_ms": 1000, "orchestration": "Ask"},
+        "PUT /api/v1/limits/{limit}": {"match": [{"activity": "A"}], "concurrency": 1},
+        "POST /api/v1/turns": {"protocol": 1, "session": "0123456789abcdef", "code": [{"name": "F", "version": "1.0.0"}]},
+        "DELETE /queue/{queue}/messages/{message}": None}
+
+
+def test_store_gone_no_call_that_writes_is_acknowledged():
+    with prepared() as server:
+        shutil.rmtree(server.data)
+        expect(server.post("/queue/q/push", {"item": 1}), 503)
+        seen = {}
+        for method, pattern, _ in routes(server):
+            name = method + " " + pattern
+            if method != "GET" and name not in NOTHING_STORED:
+                body = FINE[name] if name in FINE else BODIES.get(name, (None if method == "DELETE" else {},))[0]
+                seen[name] = server.call(method, path_of(pattern.replace("{message}", "1")), body)
+        taken = {name: str(reply) for name, reply in seen.items() if reply.status != 503}
+        assert len(seen) > 40 and not taken, taken
 
 
 def test_store_gone_every_accepted_item_is_where_the_directory_was_moved(server):
