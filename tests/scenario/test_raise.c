@@ -171,6 +171,29 @@ SCENARIO(s35_what_is_started_in_the_same_turn_gets_it)
     scene_expect_empty(s);
 }
 
+/* Starts an instance for which mail is kept, and raises to it in the same turn. */
+static pawl_result start_the_awaited(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_start_detached(ctx, "Take", pawl_s("3"), PAWL_CHILD_OPTS(.instance = "r")));
+    pawl_ignore(pawl_raise(ctx, "r", "Go", input, 0));
+    return pawl_done(ctx, "");
+}
+
+SCENARIO(s35_mail_that_is_kept_and_a_raise_of_the_same_turn_come_once_each)
+{
+    scene_flow(s, "Take", take);
+    scene_flow(s, "Early", send_early);
+    scene_flow(s, "Awaited", start_the_awaited);
+    scene_start(s, "Early", "s", "0");
+    scene_settle(s);
+    scene_start(s, "Awaited", "a", "1");
+    scene_settle(s);
+    scene_raise(s, "r", "Go", "9");
+    scene_finish(s, "r");
+    scene_expect(s, "r", PAWL_COMPLETED, "0,1,9,");
+    scene_expect_empty(s);
+}
+
 SCENARIO(s35_a_full_mailbox_drops_it)
 {
     s->opts.max_mailbox = 1;
