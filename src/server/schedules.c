@@ -8,6 +8,7 @@
 #include "server/schedules.h"
 
 #include "base/json.h"
+#include "server/paging.h"
 #include "view/schedule_view.h"
 
 #define SHOWN_NEXT 3
@@ -109,31 +110,46 @@ void handle_schedule(struct call *c)
     answer_json(c, 200, w);
 }
 
+/* A piece behind *after, which becomes the last name, or NULL behind the end; false: it was answered. */
+static bool write_piece(struct call *c, pawl_json *w, struct paging *p, const char **after)
+{
+    uint32_t want = paging_piece(p), n = 0;
+    pawl_str list;
+    pawl_error err;
+    if (pawl_schedule_list(c->srv->client, call_param(c, "prefix"), *after, want, c->mem, &list,
+                           &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return false;
+    }
+    for (pawl_json_iter it = pawl_json_each(list, ""); pawl_json_next(&it); n++) {
+        write_schedule(c, w, it.value);
+        (void)paging_count(p, it.value.len);
+        *after = pawl_json_text(c->mem, it.value, "/name", "").ptr;
+    }
+    if (n < want)
+        *after = NULL;
+    return true;
+}
+
 void handle_schedules(struct call *c)
 {
     int64_t limit;
-    pawl_str list, last = {0};
-    pawl_error err;
-    size_t n = 0;
+    const char *after = call_param(c, "after");
     if (!call_number(c, "limit", 1, 1000, 100, &limit))
         return;
-    if (pawl_schedule_list(c->srv->client, call_param(c, "prefix"), call_param(c, "after"),
-                           (uint32_t)limit, c->mem, &list, &err) != PAWL_OK) {
-        answer_failure(c, &err);
-        return;
-    }
+    struct paging p = {.left = (uint32_t)limit};
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "schedules");
     pawl_json_array(w);
-    for (pawl_json_iter it = pawl_json_each(list, ""); pawl_json_next(&it); n++) {
-        write_schedule(c, w, it.value);
-        last = it.value;
-    }
+    do {
+        if (!write_piece(c, w, &p, &after))
+            return;
+    } while (after && p.left && p.bytes < PAGE_BYTES);
     pawl_json_end(w);
     pawl_json_key(w, "next");
-    if ((int64_t)n == limit)
-        pawl_json_str(w, pawl_json_text(c->mem, last, "/name", ""));
+    if (after)
+        pawl_json_str(w, pawl_s(after));
     else
         pawl_json_null(w);
     pawl_json_end(w);

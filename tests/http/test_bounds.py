@@ -89,6 +89,19 @@ def test_a_page_of_asks_has_a_limit_in_bytes(server):
     assert not none and 3 <= count <= 5, count             # what is looked at is bounded, too
 
 
+def test_a_page_of_schedules_has_a_limit_in_bytes(server):
+    names = ["s%03d" % n for n in range(300)]
+    for name in names:
+        spec = {"every_ms": 86400000, "queue": "q", "input": "x" * 32000}
+        expect(server.call("PUT", "/api/v1/schedules/" + name, spec), 201)
+    found, count = pages(server, "/api/v1/schedules?limit=1000", "schedules")
+    assert [s["name"] for s in found] == names and 3 <= count <= 5, (len(found), count)
+    page = expect(server.get("/api/v1/schedules?limit=7&after=s000"), 200).json
+    assert [s["name"] for s in page["schedules"]] == names[1:8] and page["next"] == "s007"
+    assert server.get("/api/v1/schedules?limit=1&after=s298").json["next"] == "s299"
+    assert server.get("/api/v1/schedules?limit=2&after=s298").json["next"] is None
+
+
 def resident(server):
     with open("/proc/%d/status" % server.process.pid) as f:
         return int([line.split()[1] for line in f if line.startswith("VmRSS")][0]) // 1024
