@@ -229,6 +229,8 @@ export class Client {
 export interface PushOptions {
   priority?: number;
   dedup_id?: string;
+  /** Items of one group keep their order, if the queue is configured with `groups`. */
+  group?: string;
   delay_seconds?: number;
   deliver_at?: number;
   expires_in_seconds?: number;

@@ -33,6 +33,7 @@ extern "C" {
 #define PAWL_QUEUE_LOCKS_MAX   100                   /* lock ids of one call */
 #define PAWL_QUEUE_ITEM_BYTES  ((size_t)1024 * 1024) /* one item, with its headers */
 #define PAWL_QUEUE_DEDUP_BYTES 128                   /* a dedup id */
+#define PAWL_QUEUE_GROUP_BYTES 128                   /* a group */
 #define PAWL_QUEUE_DELAY_MAX   PAWL_SECONDS(604800)  /* 7 days */
 #define PAWL_QUEUE_TTL_MIN     PAWL_SECONDS(1)       /* of a lock; shorter times become this */
 #define PAWL_QUEUE_TTL_MAX     PAWL_SECONDS(300)     /* of a lock; longer times become this */
@@ -61,6 +62,8 @@ typedef struct pawl_queue_config {
     int64_t default_priority;   /* 0 */
     pawl_str orchestration;     /* bound: started for each message (PAWL_QUEUE_BIND) */
     pawl_str version;           /* of it; empty: the latest */
+    bool groups;                /* items of one group keep their order: one of them is out at a
+                                 * time.  Not for a bound queue, whose instances run side by side */
 } pawl_queue_config;
 
 PAWL_SIZED pawl_queue_config pawl_queue_config_default(void);
@@ -82,6 +85,7 @@ typedef enum pawl_queue_setting {
     PAWL_QUEUE_SET_DEFAULT_PRIORITY = 1 << 12,
     PAWL_QUEUE_SET_ORCHESTRATION = 1 << 13,
     PAWL_QUEUE_SET_VERSION = 1 << 14,
+    PAWL_QUEUE_SET_GROUPS = 1 << 15,
 } pawl_queue_setting;
 
 /* ---- Requests --------------------------------------------------------------- */
@@ -117,8 +121,8 @@ typedef struct pawl_queue_item {
     int64_t delay_ms;          /* deliver it only after this; 0..7 days */
     int64_t deliver_at_ms; /* the same as a time since 1970; 0: not used; at most 7 days ahead */
     int64_t expires_in_ms; /* 0: by the configuration */
-    pawl_str group;        /* stored and returned with the item; at most 128 bytes */
-    pawl_str headers;      /* stored and returned: a JSON object, or empty */
+    pawl_str group;   /* stored and returned with the item; at most 128 bytes.  Order: `groups` */
+    pawl_str headers; /* stored and returned: a JSON object, or empty */
 } pawl_queue_item;
 
 /* One writing call as data.  Pawl ignores the fields that `op` does not use. */

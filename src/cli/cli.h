@@ -121,6 +121,7 @@ struct args {
     int64_t delay_ms;   /* -1: none */
     int64_t expires_ms; /* 0: none */
     const char *dedup_id;
+    const char *group;
     const char *headers;
     uint32_t count;
     uint64_t max_priority; /* CLI_NOT_GIVEN: any */

@@ -64,6 +64,7 @@ static int write_options(struct cli *cli, pawl_json *w)
         pawl_json_num(w, (int64_t)a->priority);
     }
     deed_text(w, "dedup_id", a->dedup_id);
+    deed_text(w, "group", a->group);
     if (a->delay_ms >= 0)
         deed_seconds(w, "delay_seconds", a->delay_ms);
     if (a->expires_ms)

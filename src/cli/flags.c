@@ -57,6 +57,8 @@ const struct flag cli_flags[] = {
      "push, release: deliver it only after this time"},
     {"dedup-id", 0, FLAG_TEXT, AT(dedup_id), "TEXT", NULL, TAKES_QUEUE,
      "push: the same id twice pushes once (dedup_window_seconds)"},
+    {"group", 0, FLAG_TEXT, AT(group), "TEXT", NULL, TAKES_QUEUE,
+     "push: items of one group keep their order, if the queue has \"groups\""},
     {"expires-in", 0, FLAG_TIME, AT(expires_ms), "DURATION", NULL, TAKES_QUEUE,
      "push: drop it if it was not popped by then"},
     {"headers", 0, FLAG_TEXT, AT(headers), "JSON", NULL, TAKES_QUEUE,

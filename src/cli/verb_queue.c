@@ -287,7 +287,7 @@ static int run_revoke(struct cli *cli, struct session *s, const struct deed *dee
 /* clang-format off */
 static const struct deed deeds[] = {
     {"ls",         "",                           1, 1,   "prefix limit after all", run_pages, "GET", NULL, NULL, "queues", "name"},
-    {"push",       "QUEUE [JSON]",               2, 3,   "priority delay dedup-id key expires-in headers", deed_push, "POST", "/push", NULL, NULL, NULL},
+    {"push",       "QUEUE [JSON]",               2, 3,   "priority delay dedup-id group key expires-in headers", deed_push, "POST", "/push", NULL, NULL, NULL},
     {"pop",        "QUEUE",                      2, 2,   "ack ttl wait count max-priority", run_pop, "POST", "/pop", NULL, "messages", "id"},
     {"ack",        "QUEUE LOCK...",              3, ANY, "", run_ack, "POST", "/acknowledge", NULL, "results", "lock_id"},
     {"extend",     "QUEUE LOCK",                 3, 3,   "ttl", run_simple, "POST", "/extend-lock", body_of_lock, NULL, NULL},

@@ -87,6 +87,7 @@ pawl_queue_config queue_config_merge(pawl_queue_config all, const pawl_queue_con
     TAKE(DEFAULT_PRIORITY, default_priority);
     TAKE(ORCHESTRATION, orchestration);
     TAKE(VERSION, version);
+    TAKE(GROUPS, groups);
 #undef TAKE
     return all;
 }
@@ -133,6 +134,7 @@ pawl_str queue_config_write(const pawl_queue_config *c, pawl_mem *mem)
     number(w, "default_priority", c->default_priority, 0);
     text(w, "orchestration", c->orchestration);
     text(w, "version", c->version);
+    number(w, "groups", c->groups, 0);
     pawl_json_end(w);
     pawl_str done = pawl_json_done(w);
     return done.len > 2 ? done : (pawl_str){"", 0};
@@ -170,6 +172,7 @@ pawl_queue_config queue_config_read(pawl_str raw, pawl_mem *mem)
     c.default_priority = pawl_json_int(raw, "/default_priority", 0);
     c.orchestration = pawl_json_text(mem, raw, "/orchestration", "");
     c.version = pawl_json_text(mem, raw, "/version", "");
+    c.groups = pawl_json_int(raw, "/groups", 0) != 0;
     return c;
 }
 

@@ -20,6 +20,7 @@ struct entry *entry_create(struct queue *q, size_t body)
 void entry_free(struct entry *e)
 {
     struct queue_env env = e->q->env;
+    line_forget(e);
     if (e->body)
         env.release(e->body);
     env.release(e);
@@ -36,6 +37,7 @@ void entry_copy_body(struct entry *e, pawl_str data, pawl_str attrs, pawl_str no
     e->full = true;
     if (old)
         e->q->env.release(old);
+    line_know(e);
 }
 
 struct entry *entry_of_row(struct queue *q, const pawl_queue_entry *row)
@@ -75,7 +77,8 @@ struct locked_entry entry_locked(struct queue *q, const struct entry *e)
                              .expires_ms = e->expires_ms,
                              .enqueued_ms = e->enqueued_ms,
                              .bytes = e->bytes,
-                             .deliveries = e->deliveries};
+                             .deliveries = e->deliveries,
+                             .line = e->line};
     if (!e->note.len)
         return h;
     pawl_mem mem;
@@ -98,6 +101,9 @@ struct entry *entry_of_locked(struct queue *q, const struct locked_entry *h)
     e->bytes = h->bytes;
     e->deliveries = h->deliveries;
     e->state = PAWL_QUEUE_LOCKED;
+    e->line = h->line;
+    if (e->line)
+        e->line->refs++;
     return e;
 }
 
@@ -118,6 +124,10 @@ void entry_leave(struct queue_group *g, struct entry *e)
         assert_that(window_find(q, e->priority, e->place, &i) == e);
         window_remove(q, i);
     }
+    if (e->line)
+        line_left(e, e->state == PAWL_QUEUE_LOCKED);
+    else if (q->cuts && !e->full) /* perhaps the one that those of a cut line wait for */
+        q->stale = true;
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -129,7 +139,11 @@ void entry_join(struct queue_group *g, struct entry *e, struct queue *q, int64_t
 {
     group_dirty(g, q);
     group_touch(g, e);
-    e->q = q;
+    if (e->q != q) {
+        line_forget(e);
+        e->q = q;
+        line_know(e);
+    }
     q->row.bytes += e->bytes;
     bool delayed = visible_ms > g->now_ms;
     e->state = delayed ? PAWL_QUEUE_DELAYED : PAWL_QUEUE_READY;

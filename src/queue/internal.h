@@ -18,6 +18,37 @@ void window_remove(struct queue *q, size_t i);
 /* The entry of the window with this key, or NULL. */
 struct entry *window_find(const struct queue *q, int64_t priority, uint64_t place, size_t *reti);
 void window_deinit(struct queue *q);
+/* What lies at this key and after it is in the store only: the bound is not behind it. */
+void window_cut_from(struct queue *q, int64_t priority, uint64_t place);
+
+/* ---- line.c: order within a group ---------------------------------------------- */
+
+/* Find out its group, as soon as its bytes are here. */
+void line_know(struct entry *e);
+/* It is forgotten, or leaves its queue. */
+void line_forget(struct entry *e);
+/* One is out under a lock; one that was has come back or is gone: the next may go.  `l` may be
+ * NULL.  line_in() may free it. */
+void line_out(struct queue_line *l);
+void line_in(struct queue_line *l);
+/* It left its state: the next of its group may be its turn. */
+void line_left(struct entry *e, bool was_locked);
+/* May this pop take entry i of the window?  False: it is not there any more. */
+bool line_lets(struct queue *q, size_t i, bool ack);
+/* An entry that comes from the store.  True: it does not belong into the window, and is taken
+ * care of. */
+bool line_keeps(struct entry *e);
+/* The entry of this row, when it waits behind another one and may be first now. */
+struct entry *line_first(struct queue *q, uint64_t id);
+/* Not for the window: it is behind another one, already in memory. */
+bool line_has(const struct queue *q, uint64_t id);
+/* After the commit: its bytes are not needed any more. */
+void line_hollow(struct entry *e);
+void lines_deinit(struct queue *q);
+#define REST "~" /* begins the id of a rest; no id that a pop gives has it */
+/* Locks of pops; the others are rests. */
+uint64_t locks_given(const struct queue *q);
+bool lock_rests(const struct lock *l);
 
 /* ---- queue_group.c ------------------------------------------------------------------- */
 

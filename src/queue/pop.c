@@ -77,10 +77,23 @@ static bool keyed_lock_id(struct queue_group *g, struct queue *q, const char *ke
     }
 }
 
+/* When the first lock ends; there is one. */
+static int64_t first_end(const struct queue *q)
+{
+    if (!q->rests)
+        return heap_top(&q->due)->key;
+    int64_t first = INT64_MAX;
+    const struct lock *l;
+    for (size_t cursor = 0; (l = map_next(&q->locks, &cursor));)
+        if (!lock_rests(l) && l->until_ms < first)
+            first = l->until_ms;
+    return first;
+}
+
 static enum queue_verdict locked(const struct queue *q, pawl_queue_reply *ret)
 {
     ret->status = PAWL_CONFLICT;
-    ret->locked_until_ms = heap_top(&q->due)->key;
+    ret->locked_until_ms = first_end(q);
     error_set(&ret->error, PAWL_CONFLICT, "Queue is locked pending acknowledgement");
     return QUEUE_LOCKED;
 }
@@ -91,13 +104,13 @@ static bool is_barred(const struct queue *q, const pawl_queue_request *req,
 {
     uint32_t max = q->config.max_locks;
     *retverdict = QUEUE_EMPTY;
-    if (max == 1 && q->row.locks) {
+    if (max == 1 && locks_given(q)) {
         *retverdict = locked(q, ret);
         return true;
     }
     if (q->row.paused)
         return true;
-    if (max > 1 && req->require_ack && q->row.locks >= max) {
+    if (max > 1 && req->require_ack && locks_given(q) >= max) {
         if (q->row.ready)
             *retverdict = locked(q, ret);
         return true;
@@ -110,13 +123,15 @@ static bool is_over(const struct queue_group *g, const struct entry *e)
     return e->expires_ms && e->expires_ms <= g->now_ms;
 }
 
-/* Remove entries past their ttl from the front before the pop takes any. */
-static void drop_expired(struct queue_group *g, struct queue *q, size_t count)
+/* Before the pop takes any: entries past their ttl leave the front, and those that wait behind
+ * another one of their group. */
+static void clear_front(struct queue_group *g, struct queue *q, size_t count, bool ack)
 {
+    q->pops++;
     for (size_t i = 0; i < count && i < q->count;) {
         struct entry *e = window_at(q, i);
         if (!is_over(g, e)) {
-            i++;
+            i += !e->line || line_lets(q, i, ack);
             continue;
         }
         entry_leave(g, e);
@@ -218,6 +233,7 @@ static pawl_str name_locked(struct queue_group *g, const struct lock *l, uint64_
 static void hold(struct queue_group *g, struct lock *l, struct entry *e, pawl_queue_message *ret)
 {
     struct queue *q = l->q;
+    line_out(e->line);
     entry_leave(g, e);
     e->state = PAWL_QUEUE_LOCKED;
     e->visible_ms = 0;
@@ -246,13 +262,17 @@ static void take_locked(struct queue_group *g, struct queue *q, const pawl_queue
 static void take_plain(struct queue_group *g, struct queue *q, size_t count,
                        pawl_queue_message *messages)
 {
+    struct queue_line **lines = arena_array(g->mem, struct queue_line *, count);
     for (size_t i = 0; i < count; i++) {
         struct entry *e = window_at(q, 0);
+        line_out(lines[i] = e->line); /* no other one comes in between */
         entry_leave(g, e);
         e->deliveries++;
         e->gone = true;
         describe(e, g->mem, &messages[i]);
     }
+    for (size_t i = 0; i < count; i++)
+        line_in(lines[i]);
 }
 
 enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
@@ -266,7 +286,7 @@ enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_
         return QUEUE_UNREAD;
     if (is_barred(q, req, &verdict, ret))
         return verdict;
-    drop_expired(g, q, count_of(req));
+    clear_front(g, q, count_of(req), req->require_ack);
     size_t count = queue_reach(q, req);
     if (is_short(q, req, count))
         return QUEUE_REFILL;

@@ -161,6 +161,7 @@ static void add_entry(struct queue_group *g, struct queue *q, const pawl_queue_e
     if (row->attrs.len)
         memcpy(at, row->attrs.ptr, row->attrs.len);
     e->attrs = (pawl_str){at, row->attrs.len};
+    line_know(e);
     entry_join(g, e, q, row->visible_ms);
 }
 

@@ -31,6 +31,12 @@ static void adopt(struct queue *q, const pawl_queue_config *c, pawl_str text)
     q->config_text = block;
 }
 
+/* Instances of a bound queue run side by side, whatever the order of their messages was. */
+static bool keeps_order(const pawl_queue_config *c)
+{
+    return c->groups && !c->orchestration.len;
+}
+
 struct queue *queue_create(const struct queue_env *env, const pawl_queue_row *row)
 {
     struct queue *q = env->alloc(sizeof(*q));
@@ -51,6 +57,10 @@ struct queue *queue_create(const struct queue_env *env, const pawl_queue_row *ro
     map_init(&q->keys);
     map_init(&q->sources);
     heap_init(&q->due);
+    map_init(&q->lines);
+    map_init(&q->behind);
+    q->lined = keeps_order(&q->config);
+    q->behind_max = QUEUE_BEHIND_BYTES;
     return q;
 }
 
@@ -60,6 +70,7 @@ void queue_destroy(struct queue *q)
         return;
     heap_deinit(&q->due); /* while what is in it lives */
     window_deinit(q);
+    lines_deinit(q);
     struct lock *l;
     for (size_t cursor = 0; (l = map_next(&q->locks, &cursor));)
         q->env.release(l);
@@ -83,8 +94,15 @@ static struct locked_entry locked_of_row(struct queue *q, const pawl_queue_entry
                       .enqueued_ms = row->enqueued_ms,
                       .bytes = row->bytes,
                       .deliveries = row->deliveries,
+                      .q = q,
+                      .full = true,
+                      .attrs = row->attrs,
                       .note = row->note};
-    return entry_locked(q, &e);
+    line_know(&e);
+    struct locked_entry h = entry_locked(q, &e);
+    line_out(h.line);
+    line_forget(&e);
+    return h;
 }
 
 void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queue_entry *entries,
@@ -105,6 +123,7 @@ void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queu
         }
     l->due.key = l->until_ms;
     l->due.tie = l->count ? l->entries[0].place : l->number;
+    q->rests += lock_rests(l);
     need_memory(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
 }
 
@@ -115,7 +134,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 bool queue_is_bound(const struct queue *q)
 {
-    bool barred = q->row.paused || (q->config.max_locks == 1 && q->row.locks);
+    bool barred = q->row.paused || (q->config.max_locks == 1 && locks_given(q));
     return q->config.orchestration.len && q->row.ready && !barred;
 }
 
@@ -158,6 +177,7 @@ void queue_configure(struct queue_group *g, struct queue *q, const pawl_queue_co
 {
     group_dirty(g, q);
     adopt(q, config, queue_config_write(config, g->mem));
+    q->stale |= keeps_order(&q->config) != q->lined;
 }
 
 void queue_remove(struct queue_group *g, struct queue *q)
@@ -176,6 +196,8 @@ static struct entry *entry_in_hand(struct queue *q, const pawl_queue_entry *row)
     struct entry *e = NULL;
     if (row->state == PAWL_QUEUE_READY)
         e = window_find(q, row->priority, row->place, &i);
+    if (!e && q->lined)
+        e = map_get(&q->behind, row->id);
     return e ? e : entry_of_row(q, row);
 }
 
@@ -226,6 +248,7 @@ void queue_check(const struct queue *q)
         last = e;
     }
     assert_that(!last || window_wants(q, last->priority, last->place));
-    assert_that(q->complete ? q->count == q->row.ready : q->count <= q->row.ready);
+    size_t known = q->count + q->behind.count;
+    assert_that(q->complete && !q->lined ? known == q->row.ready : known <= q->row.ready);
     assert_that(q->locks.count == q->due.count && q->locks.count == q->row.locks);
 }

@@ -21,14 +21,15 @@
  *            any but locked ──ttl──▶ gone | another queue
  *
  * Order: ready entries by (priority, place).  place is the entry's id, so one that
- * returns is where it was.
+ * returns is where it was.  In a queue with `groups` one entry of a group is out at a time, and
+ * the next one is out when it is gone: what waits for that is *behind* it, not in the window.
  *
  * Pure: memory, ids, randomness and other queues come through struct queue_env and
  * struct queue_group.  One thread at a time.
  *
  * Invariants (queue_check): the window is sorted and holds every ready entry
- * below the bound; all of them when complete; counters are not below what is in
- * memory.
+ * below the bound that is not behind another one; all of them when complete; counters are not
+ * below what is in memory.
  */
 #ifndef PAWL_QUEUE_QUEUE_H
 #define PAWL_QUEUE_QUEUE_H
@@ -41,6 +42,7 @@
 #define QUEUE_WINDOW_MAX   1024
 #define QUEUE_WINDOW_LOW   128
 #define QUEUE_WINDOW_BYTES ((size_t)4 << 20)
+#define QUEUE_BEHIND_BYTES ((size_t)16 << 20)
 #define QUEUE_PAST_MS      PAWL_HOURS(24)
 #define QUEUE_PAST_MAX     10000
 #define QUEUE_BACKOFF_MAX  16
@@ -57,6 +59,19 @@ enum queue_verdict {
 struct queue_env {
     void *(*alloc)(size_t size); /* zeroed, never NULL */
     void (*release)(void *p);
+};
+
+/* Of a queue with `groups`: the items of one group, of which one at a time is out (line.c). */
+struct queue_line {
+    struct queue *q;
+    pawl_str name;      /* the group; behind the struct */
+    size_t out;         /* entries under a lock */
+    size_t refs;        /* entries in memory that are of this group */
+    struct heap behind; /* ready ones that wait for another, in order; not in the window */
+    bool cut;           /* those from here on are in the store, and nowhere in memory: */
+    int64_t cut_priority, last_priority; /* last: of those behind */
+    uint64_t cut_place, last_place;
+    uint64_t pop; /* the last pop that wanted one of it under a lock */
 };
 
 struct queue_totals {
@@ -82,7 +97,9 @@ struct entry {
     bool in_window; /* in the window of q */
     bool full;      /* data, attrs and note are here */
     pawl_str data, attrs, note;
-    char *body; /* owned; NULL: the bytes lie behind the struct, or in the group */
+    char *body;              /* owned; NULL: the bytes lie behind the struct, or in the group */
+    struct queue_line *line; /* of its group; NULL: none, not known yet, or groups do not count */
+    struct heap_node behind; /* place 0: not behind another one */
 };
 
 /* An entry under a lock. */
@@ -95,6 +112,7 @@ struct locked_entry {
     uint32_t deliveries;
     const char *source; /* of a dead letter: where it came from, kept by the queue; NULL: none */
     int64_t died_ms;    /* and when; 0: it did not */
+    struct queue_line *line; /* of its group; NULL: none */
 };
 
 struct lock {
@@ -137,6 +155,15 @@ struct queue {
     struct map keys;    /* dedup ids of this group -> struct key_note */
     struct map sources; /* owned names: where dead letters that were locked came from */
     bool forget;        /* this group adds past locks or keys */
+
+    bool lined;        /* groups keep their order; nothing of what follows otherwise */
+    bool stale;        /* read it again after the commit: the configuration says something else */
+    struct map lines;  /* group -> struct queue_line */
+    struct map behind; /* id -> struct entry that waits behind another one of its group */
+    size_t behind_bytes, behind_max;
+    size_t cuts;   /* lines that are cut */
+    size_t rests;  /* locks that no caller has: items that wait for their next attempt */
+    uint64_t pops; /* tried so far */
 };
 
 struct past_note;

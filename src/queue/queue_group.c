@@ -259,6 +259,10 @@ static void release_touched(struct queue_group *g)
     for (struct entry *e = g->touched, *next; e; e = next) {
         next = e->next;
         e->touched = e->fresh = false;
+        if (e->behind.place) {
+            line_hollow(e);
+            continue;
+        }
         if (!e->in_window) {
             entry_free(e);
             continue;

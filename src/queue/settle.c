@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "queue/internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum ending { ENDING_EXPIRED, ENDING_RELEASED };
@@ -23,6 +24,42 @@ static int64_t backoff_of(const struct queue *q, uint32_t deliveries)
     if (!n || !deliveries)
         return 0;
     return q->backoff[deliveries <= n ? deliveries - 1 : n - 1];
+}
+
+/* A lock that no caller has; only its time ends it. */
+static struct lock *make_rest(struct queue_group *g, struct queue *q, int64_t until_ms,
+                              uint64_t place)
+{
+    struct lock *l = q->env.alloc(sizeof(*l) + sizeof(l->entries[0]));
+    l->q = q;
+    l->number = group_new_id(g);
+    (void)snprintf(l->id, sizeof(l->id), REST "%010llx",
+                   (unsigned long long)l->number & UINT64_C(0xffffffffff));
+    l->created_ms = g->now_ms;
+    l->until_ms = l->due.key = until_ms;
+    l->due.tie = place;
+    l->fresh = true;
+    need_memory(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
+    q->row.locks++;
+    q->rests++;
+    group_touch_lock(g, l);
+    return l;
+}
+
+/* It waits for its next attempt, and what is behind it in its group waits with it. */
+static void rest(struct queue_group *g, struct entry *e, const struct locked_entry *h,
+                 int64_t delay_ms)
+{
+    struct queue *q = e->q;
+    struct lock *l = make_rest(g, q, g->now_ms + delay_ms, e->place);
+    line_out(e->line);
+    e->state = PAWL_QUEUE_LOCKED;
+    e->visible_ms = 0;
+    q->row.locked++;
+    q->row.bytes += e->bytes;
+    l->entries[l->count++] = entry_locked(q, e);
+    l->entries[0].source = h->source;
+    l->entries[0].died_ms = h->died_ms;
 }
 
 /* An entry returns from a lock, or goes where undeliverable ones go. */
@@ -41,13 +78,17 @@ static void give_back(struct queue_group *g, struct queue *q, const struct locke
     }
     if (delay_ms < 0)
         delay_ms = backoff_of(q, h->deliveries);
+    bool rests = e->line && delay_ms > 0;
     if (ending == ENDING_EXPIRED && q->config.expire_to_back) {
         e->place = group_new_id(g);
     } else if (reason.len) {
         e->note = queue_note_write(pawl_s(h->source), reason, h->died_ms, g->mem);
         e->noted = true;
     }
-    entry_join(g, e, q, delay_ms > 0 ? g->now_ms + delay_ms : 0);
+    if (rests)
+        rest(g, e, h, delay_ms);
+    else
+        entry_join(g, e, q, delay_ms > 0 ? g->now_ms + delay_ms : 0);
 }
 
 static void end_lock(struct queue_group *g, struct lock *l)
@@ -59,6 +100,7 @@ static void end_lock(struct queue_group *g, struct lock *l)
     (void)map_removes(&q->locks, pawl_s(l->id));
     heap_remove(&q->due, &l->due);
     q->row.locks--;
+    q->rests -= lock_rests(l);
 }
 
 void queue_tick(struct queue_group *g, struct queue *q)
@@ -67,6 +109,11 @@ void queue_tick(struct queue_group *g, struct queue *q)
     while ((top = heap_top(&q->due)) && top->key <= g->now_ms) {
         struct lock *l = CONTAINER_OF(top, struct lock, due);
         end_lock(g, l);
+        if (lock_rests(l)) {
+            for (size_t i = 0; i < l->count; i++)
+                give_back(g, q, &l->entries[i], ENDING_RELEASED, 0, (pawl_str){0});
+            continue;
+        }
         group_past(g, q, pawl_s(l->id), group_new_id(g));
         q->totals.expired += l->count;
         for (size_t i = 0; i < l->count; i++)
@@ -110,7 +157,7 @@ static pawl_status find_lock(struct queue_group *g, struct queue *q, pawl_str gi
             entry = UINT64_MAX;
     }
     ret->l = map_gets(&q->locks, id);
-    if (ret->l) {
+    if (ret->l && !lock_rests(ret->l)) {
         ret->from = 0;
         ret->to = ret->l->count;
         if (!dot)
@@ -126,7 +173,7 @@ static pawl_status find_lock(struct queue_group *g, struct queue *q, pawl_str gi
     g->unread = false;
     if (lock_is_past(g, q, id))
         return g->unread ? PAWL_UNAVAILABLE : PAWL_LOST;
-    return q->row.locks ? PAWL_INVALID : PAWL_NOT_FOUND;
+    return locks_given(q) ? PAWL_INVALID : PAWL_NOT_FOUND;
 }
 
 /* Entries from..to of the lock are dealt with. */
@@ -150,6 +197,7 @@ static void acknowledge(struct queue_group *g, struct queue *q, const struct pic
         q->row.locked--;
         q->row.bytes -= p->l->entries[i].bytes;
         q->totals.acked++;
+        line_in(p->l->entries[i].line);
     }
     shrink(g, p);
 }

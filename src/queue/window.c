@@ -130,6 +130,21 @@ struct entry *window_find(const struct queue *q, int64_t priority, uint64_t plac
     return e && e->priority == priority && e->place == place ? e : NULL;
 }
 
+void window_cut_from(struct queue *q, int64_t priority, uint64_t place)
+{
+    while (q->count) {
+        const struct entry *last = window_at(q, q->count - 1);
+        if (compare(last->priority, last->place, priority, place) < 0)
+            break;
+        cut(q, NULL);
+    }
+    if (!window_wants(q, priority, place))
+        return;
+    q->complete = q->brimful = false;
+    q->bound_priority = priority;
+    q->bound_place = place;
+}
+
 void window_deinit(struct queue *q)
 {
     for (size_t i = 0; i < q->count; i++)
@@ -145,7 +160,12 @@ void queue_refill(struct queue *q, const pawl_queue_entry *rows, size_t count, b
     q->complete = true; /* so that each is wanted */
     size_t i = 0;
     for (; i < count && q->count < QUEUE_WINDOW_MAX; i++) {
-        struct entry *e = entry_of_row(q, &rows[i]);
+        struct entry *e = line_first(q, rows[i].id);
+        if (!e && line_has(q, rows[i].id))
+            continue;
+        e = e ? e : entry_of_row(q, &rows[i]);
+        if (line_keeps(e))
+            continue;
         if (!window_insert(q, e)) { /* cut off again: the bound is set */
             entry_free(e);
             break;

@@ -34,7 +34,7 @@ SHAPE(pushed, "Pushed", "{\"success\":true,\"message\":\"Item pushed to queue ma
     COUNT_FIELD("priority", "the lowest comes first"),                                       \
     COUNT_FIELD("delivery_count", "how often it was popped"),                                \
     SECONDS("enqueued_at", "when it was pushed"),                                            \
-    TEXT("group", OR_NULL, "none so far"),                                                   \
+    TEXT("group", OR_NULL, "as it was pushed"),                                                   \
     OBJECT("headers", OR_NULL, NULL, "as they were pushed")
 
 static const struct field popped_message_fields[] = {
@@ -116,7 +116,7 @@ static const struct field config_fields[] = {
     COUNT_FIELD("max_length", "0: no limit"),
     COUNT_FIELD("max_bytes", "0: no limit"),
     COUNT_FIELD("default_priority", "of a push without one"),
-    TRUTH("groups", NEEDED, "false so far"),
+    TRUTH("groups", NEEDED, "one item of a group is out at a time, in order"),
     TRUTH("retain", NEEDED, "false so far"),
     TEXT("orchestration", NEEDED | OR_NULL, "started for each message"),
     TEXT("version", NEEDED | OR_NULL, "of that orchestration"),

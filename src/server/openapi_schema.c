@@ -252,8 +252,7 @@ static void write_closed(pawl_json *w, const struct shape *s)
     pawl_json_key(w, "enum");
     pawl_json_array(w);
     for (const struct field *f = s->fields; f->name; f++)
-        if (!(f->flags & NOT_YET))
-            pawl_json_cstr(w, f->name);
+        pawl_json_cstr(w, f->name);
     pawl_json_end(w);
     pawl_json_end(w);
 }
@@ -267,8 +266,6 @@ static void write_object(pawl_json *w, pawl_mem *mem, const struct shape *s, con
     pawl_json_key(w, "properties");
     pawl_json_object(w);
     for (const struct field *f = s->fields; f->name; f++) {
-        if (f->flags & NOT_YET)
-            continue;
         pawl_json_key(w, f->name);
         schema_field(w, mem, f, true);
     }

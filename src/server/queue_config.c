@@ -49,7 +49,7 @@ void write_config(struct call *c, pawl_json *w, const char *queue, const pawl_qu
     pawl_json_key(w, "default_priority");
     pawl_json_num(w, k->default_priority);
     pawl_json_key(w, "groups");
-    pawl_json_truth(w, false);
+    pawl_json_truth(w, k->groups);
     pawl_json_key(w, "retain");
     pawl_json_truth(w, false);
     render_text(w, "orchestration", k->orchestration);
@@ -134,20 +134,15 @@ static bool read_times(struct call *c, pawl_queue_config *k)
     return true;
 }
 
-/* Settings that exist, and have one value so far. */
+/* A setting that exists, and has one value so far. */
 static bool read_planned(struct call *c)
 {
-    static const char *const keys[] = {"groups", "retain"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        bool on = false;
-        if (!call_truth(c, c->json, keys[i], &on))
-            return false;
-        if (on) {
-            answer_error(c, 400, "unsupported", "%s can only be false in this version", keys[i]);
-            return false;
-        }
-    }
-    return true;
+    bool on = false;
+    if (!call_truth(c, c->json, "retain", &on))
+        return false;
+    if (on)
+        answer_error(c, 400, "unsupported", "retain can only be false in this version");
+    return !on;
 }
 
 static bool read_config(struct call *c, pawl_queue_config *k)
@@ -161,6 +156,7 @@ static bool read_config(struct call *c, pawl_queue_config *k)
         !call_integer(c, c->json, "max_bytes", 0, INT64_MAX, 0, &bytes) ||
         !call_integer(c, c->json, "default_priority", 0, INT64_MAX, 0, &k->default_priority) ||
         !call_truth(c, c->json, "dead_letter_expired", &k->dead_letter_expired) ||
+        !call_truth(c, c->json, "groups", &k->groups) ||
         !call_some_text(c, c->json, "dead_letter_queue", &dead) ||
         !call_some_text(c, c->json, "orchestration", &orchestration) ||
         !call_some_text(c, c->json, "version", &version) || !read_planned(c) ||
@@ -219,6 +215,7 @@ static uint32_t settings_of(const struct call *c)
         {"default_priority",      PAWL_QUEUE_SET_DEFAULT_PRIORITY   },
         {"orchestration",         PAWL_QUEUE_SET_ORCHESTRATION      },
         {"version",               PAWL_QUEUE_SET_VERSION            },
+        {"groups",                PAWL_QUEUE_SET_GROUPS             },
     };
     uint32_t settings = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)

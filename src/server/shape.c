@@ -54,8 +54,6 @@ static bool refuse_unknown(struct call *c, const struct shape *shape, pawl_str k
     const char *words[FIELDS_MAX], *known = "";
     size_t count = 0;
     for (const struct field *f = shape->fields; f->name; f++) {
-        if (f->flags & NOT_YET)
-            continue;
         words[count++] = f->name;
         known = pawl_mem_printf(c->mem, "%s%s%s", known, known[0] ? ", " : "", f->name).ptr;
     }
@@ -78,15 +76,10 @@ static bool refuse_both(struct call *c, const char *a, const char *b, struct jso
 /* A member that is known; `seen`: the others. */
 static bool check_member(struct call *c, const struct field *f, bool seen, struct json_place p)
 {
-    if (f->flags & NOT_YET)
-        answer_error(c, 400, "unsupported", "'%s' does not work yet%s; leave it out", f->name,
-                     place_text(c, p));
-    else if (seen)
+    if (seen)
         answer_error(c, 400, "invalid", "'%s' is given twice%s; give it once", f->name,
                      place_text(c, p));
-    else
-        return true;
-    return false;
+    return !seen;
 }
 
 static bool check_contradictions(struct call *c, const struct shape *shape, uint64_t seen,

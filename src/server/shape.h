@@ -31,9 +31,8 @@ enum kind {
 };
 
 enum {
-    NEEDED = 1,  /* must be there */
-    OR_NULL = 2, /* may be null: in a request the same as absent */
-    NOT_YET = 4  /* has a name already, and does not work yet: refused */
+    NEEDED = 1, /* must be there */
+    OR_NULL = 2 /* may be null: in a request the same as absent */
 };
 
 struct field {

@@ -253,7 +253,8 @@ static const struct field item_fields[] = {
            .not_with = "delay_seconds"),
     NUMBER("expires_in_seconds", OR_NULL, 0, 315360000, "drop it if it was not popped by then; 0: never"),
     OBJECT("headers", 0, NULL, "given back with meta=1"),
-    TEXT("group", NOT_YET, "order within a group"),
+    TEXT("group", OR_NULL, "with groups in the configuration, one item of it is out at a time, in order",
+         .max = PAWL_QUEUE_GROUP_BYTES, .pattern = "^[^\\u0000]*$"),
     END
 };
 SHAPE(item, "Item", BODY_JSON, NULL, "{\"item\":{\"to\":\"a@example.org\"},\"priority\":5}");
@@ -329,7 +330,7 @@ static const struct field config_fields[] = {
     WHOLE("max_length", OR_NULL, 0, INT64_MAX, "items; a push beyond is 429; 0: no limit", .otherwise = "0"),
     WHOLE("max_bytes", OR_NULL, 0, INT64_MAX, "of all items; a push beyond is 429; 0: no limit", .otherwise = "0"),
     WHOLE("default_priority", OR_NULL, 0, INT64_MAX, "of a push without one", .otherwise = "0"),
-    TRUTH("groups", OR_NULL, "can only be false so far", .otherwise = "false", .words = "false"),
+    TRUTH("groups", OR_NULL, "one item of a group is out at a time, in order; not for a bound queue", .otherwise = "false"),
     TRUTH("retain", OR_NULL, "can only be false so far", .otherwise = "false", .words = "false"),
     TEXT("orchestration", OR_NULL, "started for each message", IS_NAME),
     TEXT("version", OR_NULL, "of that orchestration", IS_VERSION),

@@ -34,7 +34,7 @@ BODIES = {
     "POST /api/v1/work/{token}/heartbeat": ({}, "lock_ms details"),
     "POST /api/v1/work/{token}/abandon": ({}, "delay_ms"),
     "POST /queue/{queue}/push": ({"item": 1}, "item priority dedup_id delay_seconds deliver_at "
-                                              "expires_in_seconds headers"),
+                                              "expires_in_seconds headers group"),
     "POST /queue/{queue}/acknowledge": (LOCK, "lock_id"),
     "POST /queue/{queue}/extend-lock": (LOCK, "lock_id additional_ttl_seconds ttl_seconds"),
     "POST /queue/{queue}/release": (LOCK, "lock_id delay_seconds reason"),
@@ -204,8 +204,6 @@ def test_contradictions_and_doubles():
             for word in known.split():
                 text = refused(server, name, '{"%s":1,"%s":1}' % (word, word))
                 assert text == "'%s' is given twice; give it once" % word, (name, text)
-        text = refused(server, "POST /queue/{queue}/push", {"item": 1, "group": "g"})
-        assert text == "'group' does not work yet; leave it out", text
         assert snapshot(server) == before
 
 

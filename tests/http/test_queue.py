@@ -249,12 +249,26 @@ def test_push_extensions(server):
     for bad in ({"items": []}, {"items": [{"item": 1}] * 1001}, {"items": [{"item": 1}, {}]},
                 {"items": 5}, {"item": 1, "dedup_id": "x" * 129}, {"item": 1, "delay_seconds": -1},
                 {"item": 1, "delay_seconds": 604801}, {"item": 1, "headers": 5},
-                {"item": 1, "group": "g"}):
+                {"item": 1, "group": "g" * 129}, {"item": 1, "group": "a\0b"}):
         assert server.post("/queue/x/push", bad).status in (400, 413), bad
     for many in ([], 5, [1] * 1001, [{"item": 1}] * 1001):
         assert "array of 1 to 1000" in str(server.post("/queue/x/push", {"items": many}).json), many
     assert server.get("/queue/x").json["ready"] == 1000
     assert pop(server, "x", "?count=100")["items"] == list(range(0, 200, 2))
+
+
+def test_groups(server):
+    """One of a group is out at a time; others pass it."""
+    expect(server.call("PUT", "/queue/line/config", {"max_locks": 0, "groups": True}), 200)
+    for item, group in (("a1", "a"), ("a2", "a"), ("b1", "b" * 128), ("n", None)):
+        expect(server.post("/queue/line/push", {"item": item, "group": group}), 200)
+    first = pop(server, "line", "?require_ack=true&meta=1")
+    assert first["items"] == ["a1"] and first["messages"][0]["group"] == "a"
+    rest = pop(server, "line", "?require_ack=true&meta=1&count=9")
+    assert rest["items"] == ["b1", "n"] and rest["messages"][1]["group"] is None
+    assert pop(server, "line", "?require_ack=true")["count"] == 0
+    expect(server.post("/queue/line/acknowledge", {"lock_id": first["lock_id"]}), 200)
+    assert pop(server, "line")["items"] == ["a2"]
 
 
 def test_long_poll(server):

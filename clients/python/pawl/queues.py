@@ -13,7 +13,7 @@ def _at(queue: str, verb: str = "") -> str:
 
 
 def push(queue: str, item: Any, priority: int = 0, **options: Any) -> Plan[Json]:
-    """Durable on return.  Options: dedup_id, delay_seconds, expires_in_seconds, headers …"""
+    """Durable on return.  Options: dedup_id, group, delay_seconds, expires_in_seconds, headers …"""
     # Either id lets the server recognize the second of two, should the answer get lost.
     key = {} if options.get("dedup_id") else {"Idempotency-Key": uuid.uuid4().hex}
     return (yield Request("POST", _at(queue, "/push"), {"item": item, "priority": priority, **options}, headers=key,

@@ -21,6 +21,7 @@
 #define REFILL_ROWS   512
 #define REFILL_BYTES  ((size_t)1 << 20)
 #define LOCKS_AT_ONCE 256
+#define LINED_AT_ONCE 4 /* with the bytes of their entries, which say of what group they are */
 #define REST_MIN_MS   1000
 #define REST_MAX_MS   60000
 #define SAY_EVERY_MS  60000
@@ -236,7 +237,7 @@ static pawl_status load_some_locks(pawl_runtime *rt, struct queue *q, const pawl
         for (size_t j = 0; j < locks[i].entry_count; j++)
             ids[n++] = locks[i].entries[j];
     pawl_entry_list list;
-    pawl_status rc = store_read_entries(rt->store, ids, n, true, &rt->load_mem, &list, err);
+    pawl_status rc = store_read_entries(rt->store, ids, n, !q->lined, &rt->load_mem, &list, err);
     const pawl_queue_entry *e = list.items;
     size_t left = rc == PAWL_OK ? list.count : 0;
     for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
@@ -254,8 +255,9 @@ static pawl_status load_locks(pawl_runtime *rt, struct queue *q, pawl_error *err
 {
     pawl_lock_list list = {0};
     pawl_status rc = store_read_locks(rt->store, q->row.qid, 0, &rt->load_mem, &list, err);
-    for (size_t at = 0; at < list.count && rc == PAWL_OK; at += LOCKS_AT_ONCE) {
-        size_t some = list.count - at < LOCKS_AT_ONCE ? list.count - at : LOCKS_AT_ONCE;
+    size_t most = q->lined ? LINED_AT_ONCE : LOCKS_AT_ONCE;
+    for (size_t at = 0; at < list.count && rc == PAWL_OK; at += most) {
+        size_t some = list.count - at < most ? list.count - at : most;
         rc = load_some_locks(rt, q, list.items + at, some, err);
     }
     if (rc == PAWL_OK)

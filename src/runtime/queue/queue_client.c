@@ -40,7 +40,7 @@ static bool check_item(const pawl_queue_item *i, int64_t now_ms, pawl_error *err
         return refuse(err, PAWL_INVALID, "Priority must be non-negative");
     if (i->dedup_id.len > PAWL_QUEUE_DEDUP_BYTES)
         return refuse(err, PAWL_INVALID, "dedup_id is longer than 128 bytes");
-    if (i->group.len > PAWL_QUEUE_DEDUP_BYTES)
+    if (i->group.len > PAWL_QUEUE_GROUP_BYTES)
         return refuse(err, PAWL_INVALID, "group is longer than 128 bytes");
     if (!utf8_valid(i->dedup_id) || !utf8_valid(i->group))
         return refuse(err, PAWL_INVALID, "dedup_id and group must be UTF-8");

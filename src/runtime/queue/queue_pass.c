@@ -340,15 +340,27 @@ static void note_due(pawl_runtime *rt, const struct queue *q)
         due_at(rt, due);
 }
 
-/* The queues that this group removed. */
-static struct cached_queue **cached_gone(pawl_runtime *rt, size_t *ret)
+static bool is_gone(const struct queue *q)
+{
+    return q->gone;
+}
+
+/* It was configured to keep the order of groups, or not to any more: read it again. */
+static bool is_stale(const struct queue *q)
+{
+    return q->stale && !q->gone;
+}
+
+/* Those that this group changed and of which it holds. */
+static struct cached_queue **cached_that(pawl_runtime *rt, bool (*holds)(const struct queue *),
+                                         size_t *ret)
 {
     size_t n = 0;
     for (const struct queue *q = rt->queue_cache->group.dirty; q; q = q->next)
-        n += q->gone;
+        n += holds(q);
     struct cached_queue **cached = n ? arena_array(&rt->group_mem, struct cached_queue *, n) : NULL;
     for (const struct queue *q = n ? rt->queue_cache->group.dirty : NULL; q; q = q->next)
-        if (q->gone)
+        if (holds(q))
             cached[(*ret)++] = q->owner;
     return cached;
 }
@@ -370,10 +382,14 @@ void queue_committed(pawl_runtime *rt)
         done->reply->more = next && next->fn == done->fn;
         queue_finish(done, done->reply);
     }
-    size_t n = 0;
-    struct cached_queue **gone = cached_gone(rt, &n);
+    size_t n = 0, old = 0;
+    struct cached_queue **gone = cached_that(rt, is_gone, &n);
+    struct cached_queue **stale = cached_that(rt, is_stale, &old);
     queue_group_done(&d->group);
     queue_removed(rt, gone, n);
+    for (size_t i = 0; i < old; i++)
+        cached_evict(rt, stale[i]);
+    d->again |= old > 0;
 }
 
 struct item *queue_undone(pawl_runtime *rt, bool refused)

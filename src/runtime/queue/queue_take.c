@@ -6,6 +6,8 @@
 #include "runtime/queue/queue_cache.h"
 #include "store/store_queue.h"
 
+#define REFILLS_AT_ONCE 16 /* others have their turn before a pop has passed over more */
+
 /* Fetch the bytes of the entries a pop takes; the status of a failed read. */
 static pawl_status fetch_bodies(pawl_runtime *rt, struct cached_queue *s,
                                 const pawl_queue_request *args)
@@ -36,11 +38,11 @@ enum queue_verdict queue_try_pop(pawl_runtime *rt, struct cached_queue *s, struc
         *retwhy = cached_refill(rt, s);
     if (*retwhy != PAWL_OK)
         return QUEUE_REFILL;
-    for (;;) {
+    for (size_t refills = 0;;) {
         *req->reply = (pawl_queue_reply){0};
         enum queue_verdict verdict = queue_pop(&rt->queue_cache->group, q, &req->args, req->reply);
         if (verdict == QUEUE_REFILL)
-            *retwhy = q->dirty ? PAWL_BUSY : cached_refill(rt, s);
+            *retwhy = q->dirty || refills++ == REFILLS_AT_ONCE ? PAWL_BUSY : cached_refill(rt, s);
         else if (verdict == QUEUE_BODIES)
             *retwhy = fetch_bodies(rt, s, &req->args);
         else if (verdict == QUEUE_UNREAD)
