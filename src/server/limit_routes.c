@@ -11,8 +11,7 @@
 #include "pawl/limit.h"
 #include "server/condition.h"
 #include "server/handlers.h"
-
-#include <stdio.h>
+#include "server/paging.h"
 
 /* ---- Reading ---------------------------------------------------------------------------- */
 
@@ -29,31 +28,48 @@ void handle_limit(struct call *c)
     answer_json(c, 200, w);
 }
 
+/* A piece behind *after, which becomes the last name, or NULL behind the end; false: it was answered. */
+static bool write_piece(struct call *c, pawl_json *w, struct paging *p, const char **after)
+{
+    uint32_t want = paging_piece(p), n = 0;
+    pawl_str list;
+    pawl_error err;
+    if (pawl_limit_list(c->srv->client, call_param(c, "prefix"), *after, want, c->mem, &list,
+                        &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return false;
+    }
+    for (pawl_json_iter it = pawl_json_each(list, ""); pawl_json_next(&it); n++) {
+        json_put(w, it.value);
+        (void)paging_count(p, it.value.len);
+        *after = pawl_json_text(c->mem, it.value, "/name", "").ptr;
+    }
+    if (n < want)
+        *after = NULL;
+    return true;
+}
+
 void handle_limits(struct call *c)
 {
     int64_t limit;
-    pawl_str list;
-    pawl_error err;
+    const char *after = call_param(c, "after");
     if (!call_number(c, "limit", 1, 1000, 100, &limit))
         return;
-    if (pawl_limit_list(c->srv->client, call_param(c, "prefix"), call_param(c, "after"),
-                        (uint32_t)limit, c->mem, &list, &err) != PAWL_OK) {
-        answer_failure(c, &err);
-        return;
-    }
-    int64_t n = pawl_json_count(list, "");
+    struct paging p = {.left = (uint32_t)limit};
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "limits");
-    json_put(w, list);
+    pawl_json_array(w);
+    do {
+        if (!write_piece(c, w, &p, &after))
+            return;
+    } while (after && p.left && p.bytes < PAGE_BYTES);
+    pawl_json_end(w);
     pawl_json_key(w, "next");
-    if (n == limit) {
-        char last[40];
-        (void)snprintf(last, sizeof(last), "/%lld/name", (long long)n - 1);
-        pawl_json_str(w, pawl_json_text(c->mem, list, last, ""));
-    } else {
+    if (after)
+        pawl_json_str(w, pawl_s(after));
+    else
         pawl_json_null(w);
-    }
     pawl_json_end(w);
     answer_json(c, 200, w);
 }

@@ -102,6 +102,19 @@ def test_a_page_of_schedules_has_a_limit_in_bytes(server):
     assert server.get("/api/v1/schedules?limit=2&after=s298").json["next"] is None
 
 
+def test_a_page_of_limits_has_a_limit_in_bytes(server):
+    names = ["l%02d" % n for n in range(99)]
+    weights = {"x" * 120 + "%03d" % n: 2 for n in range(1000)}
+    for name in names:
+        spec = {"match": [{"activity": "A"}], "concurrency": 1, "weights": weights}
+        expect(server.call("PUT", "/api/v1/limits/" + name, spec), 201)
+    found, count = pages(server, "/api/v1/limits?limit=1000", "limits")
+    assert [x["name"] for x in found] == names and 3 <= count <= 6, (len(found), count)
+    page = expect(server.get("/api/v1/limits?limit=7&after=l00"), 200).json
+    assert [x["name"] for x in page["limits"]] == names[1:8] and page["next"] == "l07"
+    assert server.get("/api/v1/limits?limit=2&after=l97").json["next"] is None
+
+
 def resident(server):
     with open("/proc/%d/status" % server.process.pid) as f:
         return int([line.split()[1] for line in f if line.startswith("VmRSS")][0]) // 1024
