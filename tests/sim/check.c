@@ -438,6 +438,21 @@ static struct seen *meet(struct sim *s, const pawl_row *row)
     return i;
 }
 
+void check_ends(struct sim *s)
+{
+    pawl_row_query query = {.limit = 1000};
+    pawl_row_list list;
+    pawl_error err;
+    pawl_mem_reset(s->mem);
+    if (s->inner->ops->list(s->inner, &query, s->mem, &list, &err) != PAWL_OK)
+        sim_fail(s, "L1", "instances not readable: %s", err.text);
+    for (size_t k = 0; k < list.count; k++) {
+        struct seen *i = seen_by_uid(s, list.items[k].uid);
+        if (i && pawl_state_is_terminal(list.items[k].state))
+            i->state = list.items[k].state;
+    }
+}
+
 void check_store(struct sim *s)
 {
     pawl_row_query query = {.limit = 1000};

@@ -190,6 +190,7 @@ void node_open(struct sim *s)
         s->mono_ms += 500;
     }
     check_fence(s);
+    check_ends(s);
     faults_open(s);
     if (!s->healing && prng_chance(&s->faults, s->plan.rate[SITE_unfused]))
         suspect_all(s);

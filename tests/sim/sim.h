@@ -246,6 +246,9 @@ struct seen {
 
 /* Look at the whole store; called after every commit. */
 void check_store(struct sim *s);
+/* A commit that failed half done may have ended instances; the next pass may remove them before
+ * check_store() sees that. */
+void check_ends(struct sim *s);
 /* Messages and work of every living instance. */
 void check_rows(struct sim *s);
 /* The runtime sleeps: no message and no work of this instance waits for it. */
