@@ -93,6 +93,7 @@ struct call_place {
     uint8_t asker;                   /* [loop] enum asker */
     bool is_away;                    /* [loop] */
     bool is_back;                    /* in the list of those that come back */
+    size_t untaken;                  /* bytes of its answer that count there (reader.c) */
     bool parked;                     /* [loop] away, and no thread works on it */
     bool lingers;                    /* [loop] away, waiting in the runtime */
     bool waited;                     /* a long poll: its time says nothing about the server */

@@ -12,12 +12,18 @@
  * reader sees it.  A client that only stopped sending may still read, so its call is not
  * refused; but most of these clients are gone, so such calls are served when no other call
  * waits, and by one reader at a time: the other readers stay free for the next calls.
+ *
+ * Large answers that the loop has not taken yet are bounded: beyond UNTAKEN_BYTES readers wait.
+ * Otherwise a loop that gets little of the processor finds hundreds of them at once, before it
+ * can apply its own budget (http/slow.c).
  */
 #include "server/server.h"
 
 #include "base/arena.h"
 
-#define SLIM_BYTES ((size_t)1 << 20)
+#define SLIM_BYTES    ((size_t)1 << 20)
+#define LARGE_BYTES   ((size_t)256 << 10) /* smaller answers do not count */
+#define UNTAKEN_BYTES ((size_t)64 << 20)
 
 static _Thread_local bool kept;
 
@@ -43,7 +49,7 @@ static void take(struct call *c)
 static struct call *choose(pawl_server *s, bool *late)
 {
     struct reader_line *lane = s->reads.first || s->late_busy ? &s->reads : &s->late;
-    struct call *c = s->read_stop ? NULL : lane->first;
+    struct call *c = s->read_stop || s->untaken > UNTAKEN_BYTES ? NULL : lane->first;
     *late = c && lane == &s->late;
     if (c)
         take(c);
@@ -78,6 +84,16 @@ static void slim(struct call *c)
     c->mem = mem;
 }
 
+static void count_large(struct call *c)
+{
+    if (c->answer.body.len < LARGE_BYTES)
+        return;
+    c->place.untaken = c->answer.body.len;
+    pthread_mutex_lock(&c->srv->read_lock);
+    c->srv->untaken += c->place.untaken;
+    pthread_mutex_unlock(&c->srv->read_lock);
+}
+
 static void *reader_thread(void *arg)
 {
     pawl_server *s = arg;
@@ -88,6 +104,7 @@ static void *reader_thread(void *arg)
         if (kept) /* `c` may be gone */
             continue;
         slim(c);
+        count_large(c);
         call_done(c);
     }
     return NULL;
@@ -123,6 +140,18 @@ void reader_post(struct call *c, void (*read)(struct call *c))
     pthread_cond_signal(&s->read_wake);
     if (!c->place.is_away)
         call_away(c);
+}
+
+void reader_taken(struct call *c)
+{
+    pawl_server *s = c->srv;
+    if (!c->place.untaken)
+        return;
+    pthread_mutex_lock(&s->read_lock);
+    s->untaken -= c->place.untaken;
+    pthread_mutex_unlock(&s->read_lock);
+    c->place.untaken = 0;
+    pthread_cond_broadcast(&s->read_wake); /* readers may have waited for it */
 }
 
 bool reader_drop(struct call *c)

@@ -111,12 +111,13 @@ struct pawl_server {
     /* readers */
     pthread_t readers[READERS];
     unsigned reader_count;
-    pthread_mutex_t read_lock; /* guards the four below */
+    pthread_mutex_t read_lock; /* guards the five below */
     pthread_cond_t read_wake;
     struct reader_line reads,
         late; /* `late`: clients that may be gone; served last, by one reader */
     bool late_busy;
     bool read_stop;
+    size_t untaken;          /* bytes of large answers that the loop has not taken yet */
     atomic_ullong n_dropped; /* requests of clients that were gone before anything was done */
 
     struct streams *streams;              /* stream.c */
@@ -182,6 +183,8 @@ void reader_post(struct call *c, void (*read)(struct call *c));
 bool reader_drop(struct call *c);
 /* [loop] Its client may be gone: others first. */
 void reader_put_off(struct call *c);
+/* [loop] The call is back: its answer counts as taken. */
+void reader_taken(struct call *c);
 /* [reader] The call was given to another thread, which brings it back: it may be gone already. */
 void reader_keep(void);
 

@@ -134,6 +134,7 @@ static void deliver(struct call *c)
 
 static void come_back(struct call *c)
 {
+    reader_taken(c);
     unpark(c);
     tokens_let_go(c);
     if (c->place.lingers)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One answer has at most some megabytes, whatever is asked for; the rest is behind `next`."""
+import os
 import socket
 
 from kit import Server, expect
@@ -143,4 +144,22 @@ def answers_nobody_reads(server):
 
 def test_answers_nobody_reads_have_a_limit_together():
     with Server(env={"MALLOC_PERTURB_": "0"}) as server:   # its memory is measured
+        answers_nobody_reads(server)
+
+
+def slow_down_the_loop(server):
+    """The thread that waits for connections gets the processor last."""
+    EPOLL = ("232", "281")   # epoll_wait and epoll_pwait
+    tasks = "/proc/%d/task" % server.process.pid
+    for tid in os.listdir(tasks):
+        with open("%s/%s/syscall" % (tasks, tid)) as f:
+            if f.read().split()[0] in EPOLL:
+                os.setpriority(os.PRIO_PROCESS, int(tid), 19)
+                return
+    raise AssertionError("no thread waits for connections")
+
+
+def test_answers_the_loop_has_not_taken_have_a_limit_too():
+    with Server(env={"MALLOC_PERTURB_": "0"}) as server:
+        slow_down_the_loop(server)
         answers_nobody_reads(server)

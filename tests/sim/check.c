@@ -449,7 +449,7 @@ void check_ends(struct sim *s)
     for (size_t k = 0; k < list.count; k++) {
         struct seen *i = seen_by_uid(s, list.items[k].uid);
         if (i && pawl_state_is_terminal(list.items[k].state))
-            i->state = list.items[k].state;
+            i->ended = true;
     }
 }
 

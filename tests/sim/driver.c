@@ -469,7 +469,7 @@ void driver_removed(struct sim *s, struct seen *i)
             if (s->ops[k]->kind == PAWL_OP_REMOVE && s->ops[k]->result != OP_REFUSED &&
                 strcmp(s->ops[k]->instance, at->id) == 0)
                 return;
-        if (s->prune_asked && !at->parent_uid && pawl_state_is_terminal(at->state))
+        if (s->prune_asked && !at->parent_uid && (at->ended || pawl_state_is_terminal(at->state)))
             return;
     }
     sim_fail(s, "I19", "instance %s is gone and nobody removed it", i->id);

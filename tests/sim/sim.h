@@ -242,6 +242,7 @@ struct seen {
     uint64_t met;                  /* in this look */
     int end_kind;
     bool suspended, cancel_requested, forced, removed, listed, changed, reran;
+    bool ended; /* in the store, when the process opened it last */
 };
 
 /* Look at the whole store; called after every commit. */
