@@ -71,8 +71,8 @@ static size_t weight(const struct entry *e)
     return sizeof(*e) + (e->full ? e->bytes + e->note.len : 0);
 }
 
-/* The last entry leaves memory, unless it is `keep`; the bound moves to it. */
-static void cut(struct queue *q, const struct entry *keep)
+/* The last entry leaves the window; the bound moves to it. */
+static struct entry *take_last(struct queue *q)
 {
     struct entry *e = window_at(q, q->count - 1);
     q->count--;
@@ -81,6 +81,20 @@ static void cut(struct queue *q, const struct entry *keep)
     q->bound_priority = e->priority;
     q->bound_place = e->place;
     e->in_window = false;
+    return e;
+}
+
+static void cut(struct queue *q)
+{
+    struct entry *e = take_last(q);
+    if (!e->touched)
+        entry_free(e);
+}
+
+/* The same, but `keep` stays in memory. */
+static void cut_but(struct queue *q, const struct entry *keep)
+{
+    struct entry *e = take_last(q);
     if (!e->touched && e != keep)
         entry_free(e);
 }
@@ -99,9 +113,9 @@ bool window_insert(struct queue *q, struct entry *e)
     e->in_window = true;
     if (q->count > QUEUE_WINDOW_MAX)
         while (q->count > QUEUE_WINDOW_MAX / 2)
-            cut(q, e);
+            cut_but(q, e);
     while (q->count > 1 && q->window_bytes > QUEUE_WINDOW_BYTES)
-        cut(q, e);
+        cut_but(q, e);
     return e->in_window;
 }
 
@@ -136,7 +150,7 @@ void window_cut_from(struct queue *q, int64_t priority, uint64_t place)
         const struct entry *last = window_at(q, q->count - 1);
         if (compare(last->priority, last->place, priority, place) < 0)
             break;
-        cut(q, NULL);
+        cut(q);
     }
     if (!window_wants(q, priority, place))
         return;
