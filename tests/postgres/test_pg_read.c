@@ -126,10 +126,12 @@ TEST(depths_are_exact_up_to_ten_thousand_and_then_near_postgres)
     ck_assert(scratch_do("INSERT INTO %s.odd SELECT 5,g FROM generate_series(9001,50000) g",
                          schema.schema));
     ck_assert(scratch_do("ANALYZE %s.odd", schema.schema));
+    ck_assert(
+        scratch_do("UPDATE pg_class SET reltuples=reltuples*0.7 WHERE oid='%s.instance'::regclass",
+                   schema.schema));
     ck_assert_int_eq(s->ops->depths(s, NOW, &d, NULL), PAWL_OK);
-    ck_assert_uint_ge(d.instances, 45000);
-    ck_assert_uint_le(d.instances, 75000);
-    ck_assert_uint_ne(d.instances, 60000); /* it was not counted */
+    ck_assert_uint_ge(d.instances, 31000);
+    ck_assert_uint_lt(d.instances, 60000); /* it was not counted: there are 60,000 */
     ck_assert_uint_ge(d.failed, 40000);
     ck_assert_uint_le(d.failed, 50000);
     ck_assert_uint_eq(d.cancelled, 4500);
