@@ -23,6 +23,7 @@
 #include "pawl/client.h"
 #include "pawl/event.h"
 #include "pawl/orchestration.h"
+#include "pawl/worker.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +40,7 @@ extern "C" {
 #define PAWL_TURNS_DECISIONS_MAX 10000 /* of one answer */
 #define PAWL_TURNS_EVENTS        1000  /* of one turn or page; the rest is fetched */
 #define PAWL_TURNS_TOKEN_BYTES   128
+#define PAWL_TURNS_LEASE         PAWL_SECONDS(30) /* of an inline step whose worker did not say */
 
 /* Of one server, because workers come and go.  Over the first four a call is refused with PAWL_BUSY
  * and the text "too_many: …", which says what to do; nothing was done.  Over the next two no turn is
@@ -171,9 +173,11 @@ typedef struct pawl_turns {
     size_t beat_count;
     const pawl_str *forget; /* runs dropped from the worker's cache */
     size_t forget_count;
-    uint32_t max;    /* turns wanted: 0..100 */
-    int64_t wait_ms; /* for the first of them: 0..60 s */
-    bool leaving;    /* it shuts down: no turns are given, others get its runs at once */
+    uint32_t max;     /* turns wanted: 0..100 */
+    int64_t wait_ms;  /* for the first of them: 0..60 s */
+    int64_t lease_ms; /* leases of inline steps, until their first heartbeat: PAWL_LEASE_MIN ..
+                       * PAWL_LEASE_MAX; 0: as last told, at first PAWL_TURNS_LEASE */
+    bool leaving;     /* it shuts down: no turns are given, others get its runs at once */
     bool (*may)(void *arg, pawl_str orchestration); /* may it have this code?  NULL: any */
     void *may_arg;
 } pawl_turns;

@@ -38,6 +38,7 @@ static const struct field turns_fields[] = {
     TEXTS("forget", 0, 0, PAWL_TURNS_FORGET_MAX, "runs dropped from its cache"),
     WHOLE("max", OR_NULL, 0, PAWL_TURNS_MAX, "turns wanted", .otherwise = "0"),
     WHOLE("wait_ms", OR_NULL, 0, PAWL_TURNS_WAIT_MAX, "how long to wait for the first; with answers not at all", .otherwise = "0"),
+    WHOLE("lease_ms", OR_NULL, PAWL_LEASE_MIN, PAWL_LEASE_MAX, "leases of its inline steps, until their first heartbeat; left out: as last told, at first 30000"),
     TRUTH("leaving", OR_NULL, "it shuts down: no turns, and others may have its runs", .otherwise = "false"),
     END
 };

@@ -281,6 +281,7 @@ bool turns_read(struct call *c, pawl_turns *ret)
         !call_text(c, c->json, "session", &session) || !call_text(c, c->json, "worker", &worker) ||
         !call_integer(c, c->json, "max", 0, PAWL_TURNS_MAX, 0, &max) ||
         !call_integer(c, c->json, "wait_ms", 0, PAWL_TURNS_WAIT_MAX, 0, &ret->wait_ms) ||
+        !call_integer(c, c->json, "lease_ms", PAWL_LEASE_MIN, PAWL_LEASE_MAX, 0, &ret->lease_ms) ||
         !call_truth(c, c->json, "leaving", &ret->leaving) || !read_code(c, ret) ||
         !read_texts(c, "beats", PAWL_TURNS_ANSWERS_MAX, &ret->beats, &ret->beat_count) ||
         !read_texts(c, "forget", PAWL_TURNS_FORGET_MAX, &ret->forget, &ret->forget_count) ||

@@ -466,11 +466,12 @@ def test_py_an_inline_step_is_done_again_when_its_worker_dies(server):
     client.start("Order", {"id": 7, "pack": 2, "inline": True}, instance="o", allow_unregistered=True)
     with Process(server, ledger) as first:
         until(lambda: noted(ledger, "pack"))
-        time.sleep(0.6)                           # a heartbeat has set the lease to a second
-        first.kill()
+        first.kill()                              # before its first heartbeat: the lease is a second from its beginning
+    killed = time.monotonic()
     client.raise_event("o", "Go")
     with Process(server, ledger):
-        assert client.wait("o", timeout=30)["output"] == [7, "packed", "shipped"]
+        assert client.wait("o", timeout=60)["output"] == [7, "packed", "shipped"]
+    assert time.monotonic() - killed < 20, time.monotonic() - killed
     packs = noted(ledger, "pack")
     assert len(packs) == 2 and len(set(packs)) == 1, packs    # again, under the same key
     assert len(noted(ledger, "charge")) == 1

@@ -114,3 +114,45 @@ def test_what_comes_while_a_turn_is_out_is_not_forgotten():
         t = w.turn()
         assert t["messages"][0]["kind"] == "ActivityFailed", t
         assert w.answer(t, [step(1, 3, end("failed", error="never"))])["status"] == "ok"
+
+
+def lease_of_a_step(w, server, instance):
+    server.start_instance("Chain", 1, instance)
+    a = w.answer(w.turn(), [step(1, 1, call(1, "s", "", lease=True))], "any", [1])
+    return a["leases"][0]["until"] - w.last["now"]
+
+
+def test_a_session_says_how_long_its_leases_are(server):
+    w = Worker(server, "Chain", tell=False)
+    w.call(code=w.code, lease_ms=2000)
+    assert abs(lease_of_a_step(w, server, "c-7") - 2000) < 1000
+    w.call(lease_ms=600000)                              # any call may say another one
+    assert abs(lease_of_a_step(w, server, "c-8") - 600000) < 1000
+    w.call()                                             # left out: as last told
+    assert abs(lease_of_a_step(w, server, "c-9") - 600000) < 1000
+    v = Worker(server, "Chain", name="w-2")              # another session never said it
+    w.call(leaving=True)
+    assert abs(lease_of_a_step(v, server, "c-10") - 30000) < 1000
+
+
+def test_a_step_of_a_dead_worker_comes_back_when_its_lease_is_over(server):
+    w = Worker(server, "Chain", tell=False)
+    w.call(code=w.code, lease_ms=1000)
+    lease_of_a_step(w, server, "c-11")
+    v, began = Worker(server, "Chain", name="w-2", tell=False), time.monotonic()
+    v.call(code=v.code, lease_ms=5000)
+    t = v.turn(wait_ms=20000)
+    assert time.monotonic() - began < 10
+    assert t["leases"][0]["attempt"] == 2 and abs(t["leases"][0]["until"] - v.last["now"] - 5000) < 1000, t
+    r = v.answer(t, [result(t["leases"][0], 3, "7", v.last["now"], end("completed", output="7"))])
+    assert r["status"] == "ok", r
+    assert server.ended("c-11")["output"] == 7
+
+
+def test_a_lease_out_of_bounds_is_refused(server):
+    w = Worker(server, "Chain", tell=False)
+    for bad in (999, 3600001, -1, 0, "30000", 1.5):
+        assert w.call(status=400, code=w.code, lease_ms=bad) == "invalid"
+    assert w.call(status=409, lease_ms=1000) == "unknown_session"      # none of them began it
+    for fine in (1000, 3600000):
+        w.call(code=w.code, lease_ms=fine)

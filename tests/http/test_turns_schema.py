@@ -104,3 +104,18 @@ def test_schema_of_results_and_steps(server):
         if fine != (member in SCHEMA["step"]["properties"]):
             wrong.append(("step", member))
     assert not wrong, wrong
+
+
+def test_schema_of_the_call(server):
+    w = Worker(server, "Shapes")
+    props = SCHEMA["request"]["properties"]
+    values = {"protocol": 1, "session": w.session, "worker": "w-1", "code": w.code, "answers": [], "beats": [], "forget": [],
+              "max": 0, "wait_ms": 0, "lease_ms": 30000, "leaving": True, "nonsense": 1, "lock_ms": 30000, "turn_ms": 1}
+    assert set(props) <= set(values)
+    for member, value in values.items():
+        w.call(status=200 if member in props else 400, **{member: value})
+    for member, of in props.items():
+        for bound, past in (("minimum", -1), ("maximum", 1)):
+            if bound in of:
+                w.call(status=200, **{member: of[bound]})
+                w.call(status=400, **{member: of[bound] + past})

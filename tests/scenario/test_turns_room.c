@@ -465,3 +465,19 @@ ROOM(a_turn_reads_what_it_hands_out)
     ck_assert(read_events >= 10);
     ck_assert(read_events <= 24);
 }
+
+ROOM(the_lease_of_a_session_has_bounds)
+{
+    static const int64_t bad[] = {-1, 1, PAWL_LEASE_MIN - 1, PAWL_LEASE_MAX + 1, INT64_MAX};
+    struct seat *w = seat(s, 0);
+    expect_is(tell(s, w), PAWL_OK);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        const pawl_turns q = {
+            .protocol = PAWL_TURNS_PROTOCOL, .session = pawl_s(w->session), .lease_ms = bad[i]};
+        pawl_error err = {0};
+        expect_is(pawl_turns_exchange(s->c, &q, on_reply, w, &err), PAWL_INVALID);
+        ck_assert(strstr(err.text, "lease_ms is 1000..3600000"));
+    }
+    expect_is(call(s, w, (pawl_turns){.lease_ms = PAWL_LEASE_MIN}), PAWL_OK);
+    expect_is(call(s, w, (pawl_turns){.lease_ms = PAWL_LEASE_MAX}), PAWL_OK);
+}

@@ -116,7 +116,8 @@ class TurnLoop:
             if error.code != "unknown_session":
                 raise
         code = [{"name": name, "version": version} for name, version in sorted(self.runs.code)]
-        return wire.request("POST", "/api/v1/turns", self._body(code=code, **members), timeout=timeout)[1]
+        told = self._body(code=code, lease_ms=self.leases.lock_ms, **members)
+        return wire.request("POST", "/api/v1/turns", told, timeout=timeout)[1]
 
     def _poll(self) -> None:
         while not self.leaving.is_set():

@@ -66,6 +66,11 @@ static bool check_limits(const pawl_turns *q, pawl_error *err)
                   (long long)PAWL_TURNS_WAIT_MAX, LIMIT_NAME_BYTES);
         return false;
     }
+    if (q->lease_ms && (q->lease_ms < PAWL_LEASE_MIN || q->lease_ms > PAWL_LEASE_MAX)) {
+        error_set(err, PAWL_INVALID, "lease_ms is %lld..%lld, or 0: as last told",
+                  (long long)PAWL_LEASE_MIN, (long long)PAWL_LEASE_MAX);
+        return false;
+    }
     return true;
 }
 

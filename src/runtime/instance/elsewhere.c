@@ -203,7 +203,8 @@ static bool lease_again(pawl_runtime *rt, pawl_work *w)
         run_wait(rt, w->uid, r->code);
     if (out ? !run_is_unsent(run) : !ex)
         return false;
-    if (!lease_inline_again(rt, w)) /* it is decided, or held until it is due */
+    /* it is decided, or held until it is due */
+    if (!lease_inline_again(rt, w, out ? run_lease_ms(run) : exchange_lease_ms(ex)))
         return true;
     struct hand_out h = place_of(rt, r);
     char key[ACTIVITY_KEY_BYTES];

@@ -23,6 +23,7 @@
 #include "runtime/instance/attribute_set.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/sent.h"
+#include "runtime/remote/exchange.h"
 #include "runtime/schedule/schedule_mail.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/details.h"
@@ -169,7 +170,7 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
                                         : lane_of(&rt->group_mem, e->name, step->policy->tag);
     }
     if (UNLIKELY(step->lease)) {
-        lease_inline(rt, w);
+        lease_inline(rt, w, exchange_lease_ms(s->exchange));
         return;
     }
     bool by_turn = handout_has(rt, w);

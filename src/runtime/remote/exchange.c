@@ -92,6 +92,11 @@ bool exchange_may_begin(const pawl_runtime *rt, const struct exchange *ex, pawl_
     return false;
 }
 
+int64_t exchange_lease_ms(const struct exchange *ex)
+{
+    return ex->session->lease_ms;
+}
+
 bool exchange_is_full(const struct exchange *ex)
 {
     return ex->turn_count && ex->turn_bytes >= TURN_BYTES;

@@ -68,6 +68,8 @@ int64_t exchange_next(const pawl_runtime *rt);
 bool exchange_may_serve(const pawl_runtime *rt);
 /* Its client is gone: the call that waits with this `arg` is answered now. */
 void exchange_end_wait(pawl_runtime *rt, const void *arg);
+/* How long its session's inline steps are leased at first. */
+int64_t exchange_lease_ms(const struct exchange *ex);
 /* End it with an error. */
 void exchange_refuse(struct exchange *ex, pawl_status status, const char *format, ...)
     PAWL_PRINTF(3, 4);

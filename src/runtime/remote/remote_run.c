@@ -232,6 +232,11 @@ pawl_str run_start_attrs(const struct remote_run *run)
     return pawl_s(run->start_attrs);
 }
 
+int64_t run_lease_ms(const struct remote_run *run)
+{
+    return run->session->lease_ms;
+}
+
 uint32_t run_losses(const struct remote_run *run)
 {
     return run ? run->losses : 0;

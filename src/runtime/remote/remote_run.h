@@ -44,6 +44,7 @@ bool run_add(pawl_runtime *rt, struct remote_run *run, struct letter *l);
 /* What the session that has it knows of this execution. */
 uint64_t run_known(const struct remote_run *run, uint64_t execution);
 pawl_str run_start_attrs(const struct remote_run *run); /* empty: its first message is no start */
+int64_t run_lease_ms(const struct remote_run *run);     /* OUT: of its session's inline steps */
 uint32_t run_losses(const struct remote_run *run);      /* workers lost in its turn; NULL: none */
 void run_forgive(pawl_runtime *rt, uint64_t uid);
 void run_set_start(struct remote_run *run, pawl_str attrs, int64_t at_ms);

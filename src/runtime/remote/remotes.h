@@ -59,6 +59,7 @@ struct worker_session {
     int64_t vouched_ms; /* mono: when it last said that its code is alive */
     uint32_t waiting;   /* calls of it that wait */
     uint32_t out;       /* turns it has */
+    int64_t lease_ms;   /* its inline steps are leased for this long at first */
     bool leaving;
     struct map codes;        /* struct remote_code, by its entry's address */
     struct run_list ready;   /* these are its */

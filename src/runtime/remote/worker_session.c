@@ -100,6 +100,7 @@ static struct worker_session *make(pawl_runtime *rt, pawl_str id)
     map_init(&s->codes);
     s->tag = siphash24(rt->hands.remotes->key, id.ptr, id.len) % 1000000000000000000U;
     s->vouched_ms = INT64_MIN / 2;
+    s->lease_ms = PAWL_TURNS_LEASE;
     need_memory(map_puts(&rt->hands.remotes->sessions, pawl_s(s->id), s));
     link_session(rt->hands.remotes, s);
     log_info(&rt->log, "turns", "a worker's session begins", "session=%s", s->id);
@@ -273,6 +274,8 @@ struct worker_session *session_heard(pawl_runtime *rt, struct exchange *ex, pawl
         s = make(rt, q->session);
     session_touch(rt, s);
     s->leaving = q->leaving;
+    if (q->lease_ms)
+        s->lease_ms = q->lease_ms;
     if (q->worker.len)
         (void)snprintf(s->worker, sizeof(s->worker), "%.*s", PAWL_FMT(q->worker));
     if (q->has_code)

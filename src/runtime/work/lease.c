@@ -34,8 +34,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define INLINE_MS 30000 /* of an inline step, until its first heartbeat */
-
 /* ---- Answers -------------------------------------------------------------------- */
 
 /* Laid out for a program whose structs have other sizes than ours. */
@@ -132,14 +130,14 @@ static struct stage *put_row(pawl_runtime *rt, struct stage *s, const pawl_work 
     return s;
 }
 
-void lease_inline(pawl_runtime *rt, pawl_work *w)
+void lease_inline(pawl_runtime *rt, pawl_work *w, int64_t ms)
 {
     struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
     char text[TOKEN_BYTES];
     token_make(rt, w, rt->now_ms, text);
     w->name = pawl_s(ENGINE_INLINE);
     w->lock_token = arena_dup(&rt->group_mem, pawl_s(text));
-    w->lock_until_ms = rt->now_ms + INLINE_MS;
+    w->lock_until_ms = rt->now_ms + ms;
     w->deadline_ms = lease_deadline(&p, w, w->lock_token, rt->now_ms, w->lock_until_ms);
 }
 
@@ -258,7 +256,7 @@ pawl_status lease_fetch_inline(pawl_runtime *rt, uint32_t max, pawl_mem *mem, pa
     return store_fetch_work(rt->store, rt->now_ms, &lane, 1, max, mem, ret, err);
 }
 
-bool lease_inline_again(pawl_runtime *rt, pawl_work *w)
+bool lease_inline_again(pawl_runtime *rt, pawl_work *w, int64_t ms)
 {
     struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
     char text[TOKEN_BYTES];
@@ -273,7 +271,7 @@ bool lease_inline_again(pawl_runtime *rt, pawl_work *w)
         count_loss(rt, w);
     token_make(rt, w, rt->now_ms, text);
     w->lock_token = arena_dup(&rt->group_mem, pawl_s(text));
-    w->lock_until_ms = rt->now_ms + INLINE_MS;
+    w->lock_until_ms = rt->now_ms + ms;
     (void)put_row(rt, NULL, w, w->lock_token.ptr, w->lock_until_ms);
     return true;
 }

@@ -60,14 +60,14 @@ struct item *lease_back(struct stage *s);
 struct attempt_how lease_how(pawl_runtime *rt, const pawl_work *w);
 /* The row that is leased under this token; NOT_FOUND, LOST: it is not, or not any more. */
 pawl_status lease_row_of(pawl_runtime *rt, pawl_str token, pawl_work *ret, pawl_error *reterr);
-/* A new row, leased with the round that inserts it to the worker that decided the call. */
-void lease_inline(pawl_runtime *rt, pawl_work *w);
+/* A new row, leased for `ms` with the round that inserts it to the worker that decided the call. */
+void lease_inline(pawl_runtime *rt, pawl_work *w, int64_t ms);
 /* Inline steps whose lease was lost, or whose next attempt is due, at most `max`: taken out of the
  * store.  Each is leased again or given back with store_abandon_work(). */
 pawl_status lease_fetch_inline(pawl_runtime *rt, uint32_t max, pawl_mem *mem, pawl_work_list *ret,
                                pawl_error *err);
-/* Lease such a row again, in a stage of its own; its token is set.  False: not any more. */
-bool lease_inline_again(pawl_runtime *rt, pawl_work *w);
+/* Lease such a row again for `ms`, in a stage of its own; its token is set.  False: not any more. */
+bool lease_inline_again(pawl_runtime *rt, pawl_work *w, int64_t ms);
 /* May there be some?  Asked once for each time that free work appeared. */
 static inline bool lease_looks_inline(pawl_runtime *rt)
 {

@@ -103,7 +103,7 @@ export class Session {
     const forget = this.#runner.forgotten.splice(0, 1000);
     const request = { protocol: 1, session: this.#session, worker: this.#worker, ...(forget.length ? { forget } : {}), ...body };
     for (let tries = 0; ; tries++) {
-      if (!this.#told) request.code = this.#runner.list();
+      if (!this.#told) Object.assign(request, { code: this.#runner.list(), lease_ms: this.#leases.lock_ms });
       try {
         const answer = await this.#client.request("POST", "/api/v1/turns", { body: request, timeoutMs: WAIT_MS + 15000, ...options });
         if (!this.#told && this.#boot === undefined) this.#sayServes();
