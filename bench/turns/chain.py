@@ -5,8 +5,9 @@
     bench/turns/chain.py [--sdk python node] [--flight 1 32] [--length 10] [--seconds 5] [--call]
 
 A server of its own (build/pawl, SQLite, every commit synced) in a temporary directory.  --call makes each
-step an activity that the same worker polls for, instead of an inline step.  A chain of n steps alone is n + 2
-commits: the start, the first turn, and each result with what follows from it.
+step an activity that the same worker polls for, instead of an inline step.  A chain of n steps alone is n + 1
+commits: the start with the first turn, and each result with what follows from it; n + 2 when the worker's
+first answer takes longer than 25 ms (src/runtime/instance/first_turn.h).
 """
 import argparse
 import os

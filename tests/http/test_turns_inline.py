@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Inline steps of workers: leased with the commit, handed in with the next answer."""
+import threading
 import time
 
 from kit import Server, expect
@@ -35,6 +36,30 @@ def test_chain_one_commit_a_step(server):
     assert server.ended("c-1")["output"] == 10
     assert commits(server) - before == 11
     expect(server.post("/api/v1/work/poll", {"activities": ["pawl.inline"]}), 400)
+
+
+def chain_of_one(w, server, name):
+    """Commits of a start, its first turn and one inline step, with a call of the worker that waits."""
+    before, turns = commits(server), []
+    poll = threading.Thread(target=lambda: turns.append(w.turn(wait_ms=20000)))
+    poll.start()
+    time.sleep(0.05)
+    body = {"orchestration": "Chain", "input": 1, "instance": name}
+    started = threading.Thread(target=lambda: expect(server.post("/api/v1/instances", body, fresh=True), 201))
+    started.start()                                     # answered with the commit of its first turn
+    poll.join()
+    a = w.answer(turns[0], [step(1, 1, call(1, "s", "0", lease=True))], "any", [1])
+    started.join()
+    a = w.answer(a["next"], [result(a["leases"][0], 3, "1", w.last["now"], end("completed", output="1"))])
+    assert a["status"] == "ok" and server.ended(name)["output"] == 1
+    return commits(server) - before
+
+
+def test_chain_alone_is_one_commit_more_than_its_steps(server):
+    w, seen = Worker(server, "Chain"), []
+    while 2 not in seen and len(seen) < 60:             # a busy machine does not always answer within 25 ms
+        seen.append(chain_of_one(w, server, "alone-%d" % len(seen)))
+    assert seen[-1] == 2 and set(seen) <= {2, 3}, seen
 
 
 def test_result_refusals(server):

@@ -21,6 +21,7 @@
 #include "runtime/instance/elsewhere.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/finish.h"
+#include "runtime/instance/first_turn.h"
 #include "runtime/instance/halt.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
@@ -151,19 +152,25 @@ static const struct code_entry *code_of_start(pawl_runtime *rt, struct resident 
     return registry_code(rt->app, resident_row(r)->orchestration, wanted_version(rt, l));
 }
 
-/* Its code is in workers: its start is a row before one is asked.  False: one has answered. */
+/* Its code is in workers: its start is a row before one is asked, or as first_turn.h says.  False: one
+ * has answered. */
 static bool begins_elsewhere(pawl_runtime *rt, struct resident *r, struct letter *l,
                              const struct code_entry *code, struct delivered *ret)
 {
-    if (!l->uid || !l->stored) {
-        *ret = begin_later(rt, r, l, false);
-        return true;
-    }
+    bool stored = l->uid && l->stored;
     if (remote_playing(rt, r->row.uid))
         return false;
+    if (!stored) {
+        *ret = begin_later(rt, r, l, false);
+        if (ret->kind != VERDICT_DONE || !first_turn_may(rt, r, l))
+            return true;
+    }
     pawl_str attrs =
         start_attrs(rt, pawl_s(code->version), &r->row, deadline_of(l), scheduled_by(rt, l), false);
-    return elsewhere_begins(rt, r, l, code, attrs, ret);
+    if (stored)
+        return elsewhere_begins(rt, r, l, code, attrs, ret);
+    first_turn_offer(rt, r, l, code, attrs);
+    return true;
 }
 
 /* Record the start of r's execution and run its first turn.  False: no code here. */
@@ -275,9 +282,9 @@ static struct delivered begin_without_code(pawl_runtime *rt, struct resident *r,
                        turn_missing(rt, &s->row, wanted_version(rt, l)));
 }
 
-static struct resident *make(pawl_runtime *rt, const struct letter *l)
+static struct resident *make(pawl_runtime *rt, const struct letter *l, uint64_t uid)
 {
-    pawl_row row = {.uid = rt_new_id(rt),
+    pawl_row row = {.uid = uid,
                     .id = l->instance,
                     .orchestration = l->mail.name,
                     .version = wanted_version(rt, l),
@@ -355,9 +362,9 @@ static struct delivered begin_now(pawl_runtime *rt, struct resident *r, struct l
 }
 
 /* Its id is free and its parent is there: make it. */
-static struct delivered begin_made(pawl_runtime *rt, struct letter *l)
+static struct delivered begin_made(pawl_runtime *rt, struct letter *l, uint64_t uid)
 {
-    struct resident *r = make(rt, l);
+    struct resident *r = make(rt, l, uid);
     if (!r)
         return verdict_on(l, VERDICT_UNREAD);
     if (l->attempt >= rt->opts.max_attempts)
@@ -385,7 +392,12 @@ static struct delivered begin_new(pawl_runtime *rt, struct letter *l)
         return refuse_depth(rt, l);
     if (adopt_is_kept_now(rt, l->instance)) /* mail that this group keeps for it is older */
         return verdict_on(l, VERDICT_FIRST);
-    return begin_made(rt, l);
+    return begin_made(rt, l, rt_new_id(rt));
+}
+
+struct delivered begin_as(pawl_runtime *rt, struct letter *l, uint64_t uid)
+{
+    return begin_made(rt, l, uid);
 }
 
 /* The start of a pending instance, its row in hand. */

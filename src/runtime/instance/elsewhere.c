@@ -131,7 +131,13 @@ bool elsewhere_begins(pawl_runtime *rt, struct resident *r, struct letter *l,
                               .name = r->row.orchestration,
                               .data = l->mail.data,
                               .attrs = attrs};
-    *ret = run_is_out(run_find(rt, h.uid)) ? wait_as_row(rt, r, l) : ask(rt, r, l, &h, &start);
+    struct remote_run *run = run_find(rt, h.uid);
+    if (run_begins(run)) { /* a worker has it since before it was a row */
+        run_begin_with(rt, run, l);
+        *ret = verdict_done();
+        return true;
+    }
+    *ret = run_is_out(run) ? wait_as_row(rt, r, l) : ask(rt, r, l, &h, &start);
     return true;
 }
 

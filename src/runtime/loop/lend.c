@@ -9,14 +9,16 @@
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/runtime.h"
+#include "runtime/core/stage.h"
 #include "runtime/loop/gather.h"
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_cache.h"
 
-/* Nothing to do, and no back-off runs: an engine that backs off sleeps with work in memory. */
+/* Nothing to do, no group that waits for a worker (first_turn.h), and no back-off runs: an engine that
+ * backs off sleeps with work in memory. */
 static bool has_nothing(pawl_runtime *rt)
 {
-    return !loop_has_work(rt) && rt_mono(rt) >= health_retry_at(rt);
+    return !loop_has_work(rt) && !stage_first(rt) && rt_mono(rt) >= health_retry_at(rt);
 }
 
 bool pawl_lend_to(pawl_client *c, void (*wake)(void *arg), void *arg)

@@ -25,6 +25,7 @@
 #include "runtime/core/timers.h"
 #include "runtime/instance/ahead.h"
 #include "runtime/instance/elsewhere.h"
+#include "runtime/instance/first_turn.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
@@ -38,6 +39,7 @@
 #include "runtime/queue/queue_pass.h"
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/playing.h"
+#include "runtime/remote/remote_run.h"
 #include "runtime/remote/room_check.h"
 #include "runtime/request/felling.h"
 #include "runtime/request/remove.h"
@@ -255,6 +257,20 @@ static void fill_group(pawl_runtime *rt, bool closed)
     letter_pass_done(rt);
 }
 
+/* The group is a start that a worker decides now: see first_turn.h. */
+static void await_first_turn(pawl_runtime *rt)
+{
+    int64_t end = rt_mono(rt) + run_first_ms(rt);
+    while (first_turn_waits(rt) && !rt->items.first && !letter_first(rt) && !queue_has_work(rt) &&
+           !exchange_is_owed(rt) && !inbox_stops(rt) && rt_mono(rt) < end) {
+        inbox_wait(rt, end);
+        inbox_take(rt);
+        fill_group(rt, false);
+        exchange_serve(rt, false);
+    }
+    run_first_ended(rt, !first_turn_waits(rt));
+}
+
 static int pass(pawl_runtime *rt)
 {
     if (health_is_dead(rt))
@@ -295,6 +311,8 @@ static int pass(pawl_runtime *rt)
             ahead_look(rt);
         fill_group(rt, !fetched);
         exchange_serve(rt, false);
+        if (UNLIKELY(run_any_session(rt)) && first_turn_waits(rt))
+            await_first_turn(rt);
         if (stage_count(rt) < rt->opts.group_limit)
             retain_look(rt);
         deal_look(rt);

@@ -211,6 +211,15 @@ bool exchange_may_serve(const pawl_runtime *rt)
     return all->fresh || (all->waiting && all->moved) || all->bring.count;
 }
 
+bool exchange_is_owed(pawl_runtime *rt)
+{
+    const struct exchange *ex = rt->hands.remotes->fresh;
+
+    while (ex && ex->ends.key > rt_mono(rt))
+        ex = ex->next;
+    return ex != NULL;
+}
+
 void exchange_end_wait(pawl_runtime *rt, const void *arg)
 {
     for (struct exchange *ex = rt->hands.remotes->waiting; ex; ex = ex->next)

@@ -66,6 +66,8 @@ void exchange_serve(pawl_runtime *rt, bool committed);
 int64_t exchange_next(const pawl_runtime *rt);
 /* Is there something to serve now? */
 bool exchange_may_serve(const pawl_runtime *rt);
+/* Is one to be answered, that came in this pass? */
+bool exchange_is_owed(pawl_runtime *rt);
 /* Its client is gone: the call that waits with this `arg` is answered now. */
 void exchange_end_wait(pawl_runtime *rt, const void *arg);
 /* How long its session's inline steps are leased at first. */

@@ -5,6 +5,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/remote/exchange.h"
 #include "runtime/remote/ready.h"
+#include "runtime/remote/remote_run.h"
 #include "runtime/remote/remotes.h"
 #include "runtime/remote/worker_session.h"
 
@@ -24,6 +25,7 @@ bool remote_open(pawl_runtime *rt)
     heap_init(&all->ends);
     all->most_out = PAWL_TURNS_OUT_MAX;
     all->most_bytes = PAWL_TURNS_OUT_BYTES;
+    all->first_ms = RUN_FIRST_MS;
     rt->hands.remotes = all;
     return true;
 }

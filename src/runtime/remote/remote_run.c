@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_TRY_AGAIN 8 /* wait for the answer to one start of this many, after a wait in vain */
+
 /* ---- Tables ---------------------------------------------------------------- */
 
 struct remote_run *run_find(const pawl_runtime *rt, uint64_t uid)
@@ -67,7 +69,7 @@ static void end_lease(pawl_runtime *rt, struct remote_run *run)
         rt->hands.remotes->moved = true;
     rt->hands.remotes->held_back = false;
     run->state = RUN_IDLE;
-    run->unsent = false;
+    run->unsent = run->begins = false;
     run->serial = 0;
     free(run->start_attrs);
     run->start_attrs = NULL;
@@ -211,6 +213,48 @@ bool run_add(pawl_runtime *rt, struct remote_run *run, struct letter *l)
     return true;
 }
 
+/* ---- Starts before their commit --------------------------------------------- */
+
+void run_set_begins(struct remote_run *run)
+{
+    run->begins = true;
+}
+
+bool run_begins(const struct remote_run *run)
+{
+    return run && run->begins;
+}
+
+void run_begin_with(pawl_runtime *rt, struct remote_run *run, struct letter *l)
+{
+    assert_that(run->state == RUN_OUT && run->begins && !run->letters);
+    run->begins = false;
+    hook(rt, run, l);
+}
+
+struct letter *run_begin_without(pawl_runtime *rt, struct remote_run *run)
+{
+    run->begins = true;
+    return unhook(rt, run);
+}
+
+int64_t run_first_ms(const pawl_runtime *rt)
+{
+    return rt->hands.remotes->first_ms;
+}
+
+bool run_first_hopes(const pawl_runtime *rt)
+{
+    return rt->hands.remotes->first_misses % FIRST_TRY_AGAIN == 0;
+}
+
+void run_first_ended(pawl_runtime *rt, bool answered)
+{
+    rt->hands.remotes->first_misses = answered ? 0 : rt->hands.remotes->first_misses + 1;
+}
+
+/* ---- What is told of a turn --------------------------------------------------- */
+
 uint64_t run_known(const struct remote_run *run, uint64_t of)
 {
     return run->known_execution == of ? run->known_seq : 0;
@@ -296,10 +340,13 @@ void run_sent(pawl_runtime *rt, pawl_str token)
 
 void run_come_back(pawl_runtime *rt, struct remote_run *run)
 {
+    bool never = run->begins; /* its start was not stored, and never will be */
     letter_back(rt, run_take_letters(rt, run));
     ready_leave(rt, run);
     if (run->rows)
         ready_bring(rt, run);
+    else if (never)
+        forget(rt, run);
 }
 
 void run_lost(pawl_runtime *rt, struct remote_run *run)

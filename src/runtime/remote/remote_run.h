@@ -16,6 +16,10 @@
 #include "runtime/remote/turn_token.h"
 
 #define RUN_BATCH_MAX 100 /* messages of one turn */
+/* The answer to a start is waited for this long (instance/first_turn.h).  A worker decides a first turn
+ * in one to four ms; a start whose worker does not comes later by this, and so does what becomes due
+ * meanwhile: less than a person notices. */
+#define RUN_FIRST_MS 25
 
 struct exchange;
 struct remote_run;
@@ -41,6 +45,18 @@ struct remote_run *run_give(pawl_runtime *rt, struct exchange *ex, uint64_t uid,
 void run_set_alone(struct remote_run *run);
 /* One more letter for the turn that is still being put together.  False: not in this one. */
 bool run_add(pawl_runtime *rt, struct remote_run *run, struct letter *l);
+/* A start was handed out before its commit (instance/first_turn.h): the run is OUT and has no letter,
+ * until that start is stored, or is played. */
+void run_set_begins(struct remote_run *run);
+bool run_begins(const struct remote_run *run); /* NULL: no */
+/* Here is its letter. */
+void run_begin_with(pawl_runtime *rt, struct remote_run *run, struct letter *l);
+/* The letter is the caller's again. */
+struct letter *run_begin_without(pawl_runtime *rt, struct remote_run *run);
+/* Is it worth while to wait for the answer to a start?  After a wait in vain not for a while. */
+int64_t run_first_ms(const pawl_runtime *rt);
+bool run_first_hopes(const pawl_runtime *rt);
+void run_first_ended(pawl_runtime *rt, bool answered);
 /* What the session that has it knows of this execution. */
 uint64_t run_known(const struct remote_run *run, uint64_t execution);
 pawl_str run_start_attrs(const struct remote_run *run); /* empty: its first message is no start */

@@ -13,8 +13,9 @@
  *       │  └──────────────── READY ─────────────────┘ └─▶ its letters are delivered again
  *       └─ a message asks, no call waits: READY, the message is a row
  *
- * All of this is in memory, and may be lost: messages are rows in the store, a run that was forgotten
- * is handed out with its whole history, and a token of an earlier process is refused.
+ * All of this is in memory, and may be lost: messages are rows in the store (but a start that is
+ * handed out before its commit, instance/first_turn.h), a run that was forgotten is handed out with
+ * its whole history, and a token of an earlier process is refused.
  *
  * What workers bring has limits (pawl/turns.h, docs/protocol/turns.md), because they come and go and
  * say what they like: sessions, the code they tell, calls that wait, turns that are out and the bytes
@@ -90,6 +91,7 @@ struct remote_run {
     int64_t at_ms;     /* of its messages */
     char *start_attrs; /* of OrchestrationStarted, fixed with the hand-out; owned; NULL: none */
     struct heap_node until; /* mono: its lease */
+    bool begins;            /* the start that it has is no letter of its yet (first_turn.h) */
     bool unsent;            /* the turn is still being put together */
     uint32_t losses;        /* workers lost in this turn */
     bool alone; /* an answer to several messages failed: one at a time, until one stands */
@@ -129,6 +131,8 @@ struct remotes {
     struct heap ends;        /* by when their time is over */
     struct exchange *filled; /* of those that wait: these have turns */
     bool inline_waits;       /* see remote_run.h */
+    int64_t first_ms;        /* see RUN_FIRST_MS; tests change it */
+    unsigned first_misses;   /* groups that waited for the answer to a start, in vain, in a row */
     VEC(uint64_t) bring;     /* uids whose letters are to be read again */
     struct playing playing;
 };

@@ -2,7 +2,8 @@
 /*
  * runtime/remote/room_check.c -- the invariants of sessions, runs and calls that wait.
  *
- *   runs      only an OUT run has letters; it has a session and a lease.  A READY run is in one list:
+ *   runs      only an OUT run has letters; it has a session and a lease; one that begins has none
+ *             yet.  A READY run is in one list:
  *             of its session, or of its code.
  *   sessions  in order of when they were heard; the runs that are its are in its list, each once; it
  *             is watched while it has ready runs.
@@ -26,6 +27,7 @@ static void check_run(const struct remote_run *run, struct counted *n)
     bool out = run->state == RUN_OUT;
 
     assert_that(out || (!run->letters && !run->bytes && !run->until.place));
+    assert_that(!run->begins || (out && !run->letters));
     assert_that(!out || (run->session && run->until.place && run->serial));
     assert_that(run->session || (!run->staler && !run->fresher));
     assert_that(run->state == RUN_READY || (!run->next && !run->prev));

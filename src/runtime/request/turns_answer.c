@@ -20,6 +20,8 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/begin.h"
+#include "runtime/instance/first_turn.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
@@ -50,6 +52,7 @@ struct answering {
     size_t step;             /* the next one */
     struct letter **results; /* letters of inline steps, made here; the stage's when it stands */
     size_t result_count;
+    bool first;                    /* its start is in this group (first_turn.h) */
     bool blocked, troubled;        /* the instance is blocked now; memory or the store failed */
     const struct coming *reserved; /* ids, before this answer */
 };
@@ -102,10 +105,13 @@ static pawl_status find(struct answering *at)
         return PAWL_LOST;
     if (load_row(rt, at->token.uid, (pawl_str){0}, &at->r) != LOAD_OK)
         return PAWL_LOST;
-    if (at->r->stage)
+    at->first = at->run && at->a->form == PAWL_TURN_STEPS && first_turn_is(rt, at->r);
+    if (at->r->stage && !at->first)
         return PAWL_BUSY;
     if (!fits(at))
         return PAWL_LOST;
+    if (run_begins(at->run) && !at->first) /* its start was stored, and comes as a letter now */
+        return PAWL_BUSY;
     at->code = at->run ? run_code(at->run) : at->r->code;
     return PAWL_OK;
 }
@@ -131,7 +137,7 @@ static bool deliver(struct answering *at, struct letter *l, const pawl_turn_step
             .at_ms = at_ms, .seq = step->seq, .decisions = step->decisions, .count = step->count};
     l->next = NULL;
     remote_play_begin(rt, at->token.uid, at->code, step ? &play : NULL, start_attrs);
-    struct delivered v = turn_deliver(rt, l);
+    struct delivered v = at->r ? turn_deliver(rt, l) : begin_as(rt, l, at->token.uid);
     bool played = remote_play_end(rt, &refused, &finding);
     if (refused) { /* with a seq: that call of the code is, and the code can be told */
         refuse(at, finding.seq ? "call" : "step", "%s", finding.text);
@@ -139,6 +145,8 @@ static bool deliver(struct answering *at, struct letter *l, const pawl_turn_step
         return false;
     }
     at->troubled = v.kind != VERDICT_DONE;
+    if (!at->r)
+        at->r = resident_by_uid(rt, at->token.uid);
     at->blocked = !at->troubled && at->r->stage && at->r->stage->row.state == PAWL_BLOCKED;
     return played && !at->troubled && !at->blocked;
 }
@@ -157,7 +165,7 @@ static bool is_skipped(struct answering *at, const struct letter *l, uint32_t in
 /* Has an earlier step of this answer ended the instance, or begun an execution of C code? */
 static bool has_left(const struct answering *at)
 {
-    const struct stage *s = at->r->stage;
+    const struct stage *s = at->r ? at->r->stage : NULL;
 
     return s && (s->ended || s->row.execution != at->token.execution);
 }
@@ -314,6 +322,19 @@ static struct letter **list_letters(struct answering *at, uint32_t *retcount)
     return all;
 }
 
+/* The start of a first turn whose answer was refused: it is staged as it was. */
+static void store_first(struct answering *at, struct letter *l)
+{
+    pawl_runtime *rt = at->rt;
+
+    (void)run_begin_without(rt, at->run);
+    struct delivered v = begin_as(rt, l, at->token.uid);
+    if (v.kind == VERDICT_DONE)
+        return;
+    letter_back(rt, v.letters); /* no memory: it begins again, as another */
+    run_come_back(rt, at->run);
+}
+
 /* It does not stand.  The token stays good, unless the instance is blocked or something failed. */
 static void gave_up(struct answering *at, struct letter **all, uint32_t count, uint32_t taken)
 {
@@ -342,6 +363,8 @@ static void gave_up(struct answering *at, struct letter **all, uint32_t count, u
         run_put_letters(rt, at->run, list);
         run_come_back(rt, at->run);
         run_unknown(rt, at->token.uid);
+    } else if (at->first) {
+        store_first(at, list);
     } else {
         run_put_letters(rt, at->run, list);
     }
@@ -376,13 +399,19 @@ static void take_steps(struct answering *at)
 {
     pawl_runtime *rt = at->rt;
     uint32_t count, taken = 0;
-    struct letter **all = list_letters(at, &count), *rest;
+    struct letter **all, *rest;
     struct engine_finding finding;
     pawl_str attrs = at->run ? run_start_attrs(at->run) : (pawl_str){0};
 
+    if (at->first) {
+        run_begin_with(rt, at->run, first_turn_take(rt, at->r));
+        at->r = NULL;
+    }
+    all = list_letters(at, &count);
+
     at->results = arena_array(&rt->group_mem, struct letter *, at->a->step_count + 1);
     at->ret->status = 0;
-    if (at->r->row.last_seq && load_execution(rt, at->r, &finding) != READY_OK) {
+    if (at->r && at->r->row.last_seq && load_execution(rt, at->r, &finding) != READY_OK) {
         at->ret->status = PAWL_TURN_LOST;
         return;
     }
