@@ -49,7 +49,7 @@ typedef struct pawl_start_opts {
     size_t size;             /* set by PAWL_START_OPTS */
     const char *instance;    /* 1..512 bytes of UTF-8, no control characters; default: a uuid */
     const char *version;     /* exact; default: the latest registered */
-    bool allow_unregistered; /* accept a name that is not registered; it stays pending */
+    bool allow_unregistered; /* accept a name that is not registered yet; it stays pending */
     int64_t start_at_ms;     /* not before (since 1970); it is pending until then */
     int64_t delay_ms;        /* the same, counted from now; at most 100 years */
     int64_t deadline_ms;     /* it is cancelled this long after its start; at most 100 years */

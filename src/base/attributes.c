@@ -5,14 +5,13 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/reserved.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define RESERVED "pawl."
 
 static bool refuse(pawl_error *reterr, pawl_status status, pawl_str name, const char *why)
 {

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/near.h"
 #include "base/rand.h"
+#include "base/reserved.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -47,6 +48,9 @@ static const char *nearest_orchestration(struct cli *cli, const char *name)
 static int check_registered(struct cli *cli, const char *name)
 {
     const char *version = cli->args.version;
+    pawl_error err;
+    if (!check_startable(pawl_s(name), &err))
+        return cli_fail_error(cli, &err);
     if (cli->args.allow_unregistered || pawl_app_has_orchestration(cli->app, name, version))
         return 0;
     if (version && pawl_app_has_orchestration(cli->app, name, NULL))

@@ -11,6 +11,7 @@
  */
 #include "base/attributes.h"
 #include "base/limits.h"
+#include "base/reserved.h"
 #include "engine/engine_private.h"
 #include "pawl/queue.h"
 
@@ -107,7 +108,8 @@ void judge_child(const execution *x, struct decision *d, bool explicit_id)
         else if (explicit_id ? !check_chosen_id(d->child, max, &err)
                              : !check_instance_id(d->child, max, &err))
             judge_refuse(d, "%s", err.text);
-        else if (d->version.len && !check_version(d->version, &err))
+        else if (!check_startable(d->name, &err) ||
+                 (d->version.len && !check_version(d->version, &err)))
             judge_refuse(d, "%s", err.text);
         else if (d->deadline_ms < 0 || d->deadline_ms > LIMIT_DELAY_MS)
             judge_refuse(d, "deadline is %lld ms, limit 0..%lld (100 years)",

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "base/reserved.h"
 #include "queue/internal.h"
 
 #define TTL_DEFAULT      PAWL_SECONDS(30)
@@ -60,7 +61,7 @@ bool queue_config_check(const pawl_queue_config *c, pawl_str queue, pawl_error *
         error_set(err, PAWL_INVALID, "a queue cannot be its own dead letter queue");
         return false;
     }
-    if (c->orchestration.len && !check_name("orchestration name", c->orchestration, err))
+    if (c->orchestration.len && !check_orchestration_name(c->orchestration, err))
         return false;
     return !c->version.len || check_version(c->version, err);
 }

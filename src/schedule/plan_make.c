@@ -7,6 +7,7 @@
  */
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/reserved.h"
 #include "schedule/plan.h"
 
 #define refuse(...) (error_set(reterr, PAWL_INVALID, __VA_ARGS__), PAWL_INVALID)
@@ -169,11 +170,10 @@ static pawl_status check_what(const pawl_schedule *s, pawl_error *reterr)
         return refuse("priority is given, but only a queue has one; leave it out");
     if (s->priority < 0)
         return refuse("priority is %lld; give 0 or more", (long long)s->priority);
-    bool ok =
-        (!s->orchestration || check_name("orchestration name", pawl_s(s->orchestration), &why)) &&
-        (!s->version || check_version(pawl_s(s->version), &why)) &&
-        (!s->queue || check_queue_name("queue name", pawl_s(s->queue), &why)) &&
-        check_queue_name("schedule name", pawl_s(s->name), &why);
+    bool ok = (!s->orchestration || check_orchestration_name(pawl_s(s->orchestration), &why)) &&
+              (!s->version || check_version(pawl_s(s->version), &why)) &&
+              (!s->queue || check_queue_name("queue name", pawl_s(s->queue), &why)) &&
+              check_queue_name("schedule name", pawl_s(s->name), &why);
     if (!ok && reterr)
         *reterr = why;
     return ok ? PAWL_OK : why.status;

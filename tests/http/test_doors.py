@@ -31,6 +31,25 @@ def test_job(server):
     assert "pawl.job" not in server.get("/api/v1/registry").body.decode()
 
 
+def test_reserved_names(server):
+    """No code can have such a name: a start of one would wait for ever."""
+    start = {"orchestration": "pawl.x", "instance": "never", "allow_unregistered": True}
+    every = {"every_ms": 60000, "orchestration": "pawl.x", "allow_unregistered": True}
+    for method, path, body in (("POST", I, start), ("POST", I, {**start, "delay_ms": 1000}),
+                               ("PUT", "/api/v1/schedules/never", every)):
+        said = expect(server.call(method, path, body), 400, "invalid").json["error"]["message"]
+        assert "start pawl.job, or choose another name" in said and "\n" not in said, said
+    bound = server.call("PUT", "/queue/never/config", {"orchestration": "pawl.x"})
+    assert bound.status == 400 and b"start pawl.job, or choose another name" in bound.body, bound
+    for job in ({"activity": "pawl.x"}, {"activity": "pawl\u002ex"}, {"activity": "Twice", "tag": "pawl.x"}):
+        expect(server.post(J, {**job, "id": "never"}), 400, "invalid")
+    old = {**start, "orchestration": "pawl.job", "version": "9.0.0", "input": {"activity": "Twice"}}
+    expect(server.post(I, old), 404, "unknown_orchestration")
+    expect(server.call("PUT", "/api/v1/schedules/never", {**every, "orchestration": "pawl.job", "version": "9.0.0"}), 400, "unknown_orchestration")
+    for path in (I + "/never", "/api/v1/schedules/never"):
+        expect(server.get(path), 404)
+
+
 def test_delayed_start(server):
     body = {"orchestration": "Echo", "input": 1, "instance": "later", "delay_ms": 300}
     expect(server.post(I, body), 201, created=True)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/scenario/test_jobs.c -- S33: one activity without orchestration code. */
-#include "scene.h"
+#include "schedule_verbs.h"
+
+#include "queue_verbs.h"
 
 SCENARIO(s33_a_job_is_one_durable_call)
 {
@@ -51,6 +53,8 @@ SCENARIO(s33_bad_jobs_are_refused_and_nothing_is_stored)
         "{\"activity\":\"\"}",
         "{\"activity\":\"a/b\"}",
         "{\"activity\":\"a\\u0000b\"}",
+        "{\"activity\":\"pawl.x\"}",
+        "{\"activity\":\"A\",\"tag\":\"pawl.x\"}",
         "{\"activity\":\"A\",\"attempts\":0}",
         "{\"activity\":\"A\",\"attempts\":4294967296}",
         "{\"activity\":\"A\",\"attempts\":\"5\"}",
@@ -84,4 +88,59 @@ SCENARIO(s33_names_that_begin_with_pawl_are_reserved)
     expect_is(pawl_register_activity(app, "pawl.mine", (pawl_activity_fn *)(size_t)1),
               PAWL_INVALID);
     pawl_app_free(app);
+}
+
+static pawl_result starts_reserved(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_child_opts known = {.size = sizeof(known), .instance = "known"};
+    pawl_result child = pawl_call_child(ctx, "pawl.x", input, NULL);
+    pawl_result away = pawl_start_detached(ctx, "pawl.x", input, NULL);
+    if (!pawl_start_detached(ctx, PAWL_JOB, pawl_s("{\"activity\":\"Echo\"}"), &known).ok)
+        return pawl_fail(ctx, "no job");
+    return pawl_donef(ctx, "%d %d %.*s", child.ok, away.ok, PAWL_FMT(child.value));
+}
+
+SCENARIO(s33_code_cannot_start_what_no_code_can_be)
+{
+    scene_flow(s, "Flow", starts_reserved);
+    scene_start(s, "Flow", "i", "");
+    scene_finish(s, "known");
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.state, PAWL_COMPLETED);
+    expect_text(info.output.ptr, "0 0 ");
+    expect_text(info.output.ptr, "are reserved");
+    expect_text(info.output.ptr, "start pawl.job, or choose another name");
+    scene_crash(s);
+    scene_expect_empty(s);
+    expect_is(scene_stats(s).instances, 2);
+}
+
+/* Every door of a client says the same, and stores nothing. */
+QUEUE_SCENARIO(s33_a_reserved_name_is_refused_whatever_starts_it)
+{
+    pawl_queue_config bound = pawl_queue_config_default();
+    bound.orchestration = pawl_s("pawl.x");
+    scene_up(s);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .name = "pawl.x", .instance = "i",
+                                       .allow_unregistered = true)),
+              PAWL_INVALID);
+    expect_text(s->reply.error.text, "start pawl.job, or choose another name");
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .name = PAWL_JOB, .instance = "i",
+                                       .version = "9.0.0", .allow_unregistered = true,
+                                       .data = pawl_s("{\"activity\":\"Echo\"}"))),
+              PAWL_NOT_FOUND);
+    expect_is(try_put(s, "n",
+                      "{\"every_ms\":60000,\"orchestration\":\"pawl.x\","
+                      "\"allow_unregistered\":true}"),
+              PAWL_INVALID);
+    expect_is(
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_CONFIGURE, .queue = "q", .config = &bound))
+            ->status,
+        PAWL_INVALID);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "q",
+                                             .orchestration = "pawl.x"))
+                  ->status,
+              PAWL_INVALID);
+    expect_str(show(s, "n"), "none");
+    expect_is(scene_stats(s).instances, 0);
 }

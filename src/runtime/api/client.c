@@ -198,8 +198,8 @@ static bool check_brought(pawl_runtime *rt, const pawl_request *q, pawl_error *e
 
 static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
-    if (!check_name("orchestration name", pawl_s(q->name), err) ||
-        !check_payload(rt, q->data, err) || !check_when(rt, q, err) || !check_if_exists(q, err) ||
+    if (!check_orchestration_name(pawl_s(q->name), err) || !check_payload(rt, q->data, err) ||
+        !check_when(rt, q, err) || !check_if_exists(q, err) ||
         !check_attributes(q->attributes, err))
         return false;
     if (UNLIKELY(q->raise_count || q->update) && !check_brought(rt, q, err))
@@ -208,10 +208,10 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
         return false;
     if (q->version && !check_version(pawl_s(q->version), err))
         return false;
-    if (is_reserved(pawl_s(q->name)) && pawl_str_is(pawl_s(q->name), PAWL_JOB) &&
-        !job_check(q->data, err))
+    bool ours = is_reserved(pawl_s(q->name)); /* of ours no more code comes */
+    if (ours && !job_check(q->data, err))
         return false;
-    return q->allow_unregistered || registry_check(rt->app, q->name, q->version, err);
+    return (q->allow_unregistered && !ours) || registry_check(rt->app, q->name, q->version, err);
 }
 
 static bool check_update(const pawl_request *q, pawl_error *err)

@@ -156,6 +156,8 @@ static bool check_named(pawl_str input, const char *member, const char *what, pa
     arena_init(&mem);
     pawl_str name = pawl_json_text(&mem, input, member, "");
     bool fine = check_name(what, name, reterr);
+    if (fine && is_reserved(name))
+        fine = refuse(reterr, member + 1, "a name that does not begin with " RESERVED);
     if (fine && memchr(name.ptr, 0, name.len))
         fine = refuse(reterr, member + 1, "a text without NUL");
     arena_deinit(&mem);

@@ -7,21 +7,13 @@
 #ifndef PAWL_RUNTIME_BUILT_IN_H
 #define PAWL_RUNTIME_BUILT_IN_H
 
+#include "base/reserved.h"
 #include "pawl/runtime.h"
 
-#include <string.h>
-
-#define RESERVED       "pawl."
 #define BUILT_IN_COUNT 1 /* names of orchestrations */
 
 /* For a new app; false: out of memory. */
 bool built_in_register(pawl_app *app);
-/* Does the name begin with RESERVED? */
-static inline bool is_reserved(pawl_str name)
-{
-    return name.len >= sizeof(RESERVED) - 1 &&
-           memcmp(name.ptr, RESERVED, sizeof(RESERVED) - 1) == 0;
-}
 /* May this be the input of pawl.job?  A client is told at its start what a job would fail with. */
 bool job_check(pawl_str input, pawl_error *reterr);
 

@@ -12,6 +12,7 @@
 #include "base/misuse.h"
 #include "base/pack.h"
 #include "base/rand.h"
+#include "base/reserved.h"
 #include "runtime/core/gate.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_fit.h"
@@ -98,7 +99,7 @@ static bool check_bind(const pawl_queue_request *q, pawl_error *err)
     if (q->version && q->version[0] && !check_version(pawl_s(q->version), err))
         return false;
     return !q->orchestration || !q->orchestration[0] ||
-           check_name("orchestration name", pawl_s(q->orchestration), err);
+           check_orchestration_name(pawl_s(q->orchestration), err);
 }
 
 static bool check_request(pawl_runtime *rt, const pawl_queue_request *q, pawl_error *err)

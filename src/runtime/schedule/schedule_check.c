@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/reserved.h"
 #include "runtime/core/registered.h"
 #include "runtime/schedule/schedule_mail.h"
 #include "schedule/plan.h"
@@ -39,7 +40,8 @@ static bool check_put(pawl_runtime *rt, const pawl_request *q, pawl_mem *mem, pa
     if (schedule_check_target(&s, err) != PAWL_OK || !check_times(&s, mem, rt_now(rt), err))
         return false;
     if (!s.queue)
-        return s.allow_unregistered || registry_check(rt->app, s.orchestration, s.version, err);
+        return (s.allow_unregistered && !is_reserved(pawl_s(s.orchestration))) ||
+               registry_check(rt->app, s.orchestration, s.version, err);
     if (rt->caps.queues)
         return true;
     error_set(err, PAWL_UNSUPPORTED, "the store %s has no queues; start an orchestration instead",
