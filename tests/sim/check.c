@@ -202,6 +202,11 @@ static void completed(struct sim *s, struct seen *i, const pawl_event *e)
         s->tokens[t->token].consumed_by = 0;
         return;
     }
+    if (t->now == TASK_IS_DONE && e->kind == PAWL_EV_UPDATE_WAIT_CANCELLED) {
+        t->now = TASK_IS_CANCELLED;
+        served_given_back(s, i, t);
+        return;
+    }
     if (t->now != TASK_IS_OPEN)
         sim_fail(s, "I4", "%s: %s of task %llu, which is %s", i->id, pawl_event_kind_name(e->kind),
                  (unsigned long long)e->ref, t->now == TASK_IS_DONE ? "done" : "cancelled");
@@ -216,6 +221,8 @@ static void completed(struct sim *s, struct seen *i, const pawl_event *e)
         child_result(s, i, e);
     else if (t->kind == PAWL_EV_EXTERNAL_SUBSCRIBED)
         event_taken(s, i, e);
+    else if (t->kind == PAWL_EV_UPDATE_WAITED)
+        served_accepted(s, i, e);
     else if (CHECKED(s, I13), t->fire_at_ms > s->wall_max_ms)
         sim_fail(s, "I13", "%s: timer %llu fired at %lld, due at %lld", i->id,
                  (unsigned long long)e->ref, (long long)s->wall_max_ms, (long long)t->fire_at_ms);
@@ -229,6 +236,7 @@ static void ended(struct sim *s, struct seen *i, const pawl_event *e)
     for (size_t k = 0; k < i->task_count; k++)
         if (i->tasks[k].now == TASK_IS_OPEN && !i->tasks[k].abandon)
             sim_fail(s, "S5", "%s: ended with task %zu open", i->id, k + 1);
+    served_ended(s, i);
 }
 
 static void check_time(struct sim *s, struct seen *i, const pawl_event *e)
@@ -299,6 +307,8 @@ static void one_event(struct sim *s, struct seen *i, const pawl_event *e)
         i->cancel_requested = true;
     else if (end)
         ended(s, i, e);
+    else if (e->kind == PAWL_EV_UPDATE_ANSWERED)
+        served_answered(s, i, e);
     else if (kind_schedule_of(e->kind))
         completed(s, i, e);
     else if (e->kind == PAWL_EV_QUEUE_PUSHED)

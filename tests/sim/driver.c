@@ -449,6 +449,8 @@ void driver_act(struct sim *s)
         limited_act(s);
     else if (s->plan.rate[SITE_turns] && prng_chance(&s->more, s->plan.rate[SITE_turns]))
         turned_act(s);
+    else if (s->plan.rate[SITE_update] && prng_chance(&s->more, s->plan.rate[SITE_update]))
+        served_act(s);
     else if (s->plan.rate[SITE_doors] && s->op_count && prng_chance(&s->more, 60))
         rerun(s);
     else

@@ -155,6 +155,10 @@ static pawl_task start_leaf(struct run *r)
             return pawl_wait_event_ask(r->ctx, name, pawl_s("{\"title\":\"?\"}"));
         return kind == 'w' ? pawl_wait_event(r->ctx, name)
                            : pawl_wait_event_with(r->ctx, name, PAWL_EVENT_DROP_EARLY);
+    case 'i': /* taken, and answered by the end */
+        name[0] = 'U';
+        name[1] = *r->at++;
+        return pawl_wait_update(r->ctx, name);
     default:
         return start_child(r, kind);
     }
@@ -308,11 +312,33 @@ static void pop_and_ack(struct run *r)
         await_one(r, pawl_queue_ack(r->ctx, name, lock));
 }
 
+/* Its answer says what was asked: A… or N… and the request (served.c). */
+static void serve(struct run *r)
+{
+    pawl_ctx *ctx = r->ctx;
+    char how = r->at[0], name[3] = {'U', r->at[1], 0};
+    r->at += 2;
+    pawl_task u = how == 'k' ? pawl_wait_update_checked(ctx, name, served_check, NULL)
+                             : pawl_wait_update(ctx, name);
+    pawl_result got = pawl_await(ctx, u);
+    fold(r, got);
+    if (!got.ok || how == 'l')
+        return;
+    if (how == 's') /* a step between the request and its answer */
+        fold(r, pawl_call(ctx, "Act", pawl_printf(ctx, "o0:%016llx", (unsigned long long)r->hash)));
+    if (how == 'r')
+        pawl_reject(ctx, u, pawl_printf(ctx, "N%.*s", PAWL_FMT(got.value)).ptr);
+    else
+        pawl_answer(ctx, u, pawl_printf(ctx, "A%.*s", PAWL_FMT(got.value)));
+    if (how == 't')
+        pawl_answer(ctx, u, pawl_s("once more"));
+}
+
 static void run_item(struct run *r)
 {
     pawl_ctx *ctx = r->ctx;
     char kind = *r->at;
-    if (strchr("abtwzcqkeo", kind)) {
+    if (strchr("abtwzcqkeoi", kind)) {
         await_one(r, start_leaf(r));
         return;
     }
@@ -373,6 +399,9 @@ static void run_item(struct run *r)
         break;
     case 'V':
         raise_to(r);
+        break;
+    case 'A':
+        serve(r);
         break;
     case 'M':
         ask_for_memory(r);

@@ -265,6 +265,7 @@ static void lose(struct sim *s, struct node *n)
     queues_lost(s, n);
     workers_lost(s, n);
     turned_lost(s, n);
+    served_lost(s, n);
     s->node = NULL;
     node_open(s);
 }

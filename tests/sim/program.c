@@ -17,6 +17,7 @@
  *   leaf := 'a' KIND POLICY | 'b' KIND POLICY (the second activity) | 't' NUMBER ';'
  *         | 'e' KIND POLICY (by a worker outside) | 'o' DIGIT (pop from a queue)
  *         | 'w' DIGIT | 'z' DIGIT (drops early mail)
+ *         | 'i' DIGIT (waits for an update, and never answers it)
  *         | 'c' VERSION seq | 'q' seq (abandoned child) | 'k' DIGIT seq (own id)
  *   program := ['!'] seq          '!': compensates when it is cancelled
  *
@@ -33,7 +34,7 @@ struct maker {
     size_t len;
     int left;  /* nodes that may still be made */
     int depth; /* of programs inside programs */
-    bool queues, workers, unread, detached, greedy, oncancel, publish, doors;
+    bool queues, workers, unread, detached, greedy, oncancel, publish, doors, updates;
 };
 
 static void put(struct maker *m, const char *format, ...) PAWL_PRINTF(2, 3);
@@ -81,6 +82,10 @@ static void leaf(struct maker *m)
     }
     if (m->oncancel && pick(m, 8) == 0) {
         put(m, "%cc%d", pick(m, 5) ? 'a' : 'b', pick(m, 8));
+        return;
+    }
+    if (m->updates && pick(m, 8) == 0) {
+        put(m, "i%d", pick(m, 3));
         return;
     }
     int kind = pick(m, m->depth < 2 && m->left > 2 ? 20 : 14);
@@ -138,6 +143,10 @@ static void item(struct maker *m)
         put(m, "V%d%d", pick(m, EVENT_NAMES), pick(m, 3));
         return;
     }
+    if (m->updates && pick(m, 4) == 0) {
+        put(m, "A%c%d", "aartskl"[pick(m, 7)], pick(m, 3));
+        return;
+    }
     if (m->greedy && pick(m, 16) == 0) {
         put(m, "M%d", pick(m, 5));
         return;
@@ -192,7 +201,8 @@ void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTE
                       .greedy = plan->rate[SITE_greedy] > 0,
                       .oncancel = plan->rate[SITE_oncancel] > 0,
                       .publish = plan->rate[SITE_publish] > 0,
-                      .doors = plan->rate[SITE_doors] > 0};
+                      .doors = plan->rate[SITE_doors] > 0,
+                      .updates = plan->rate[SITE_update] > 0};
     if (pick(&m, 2))
         put(&m, "!");
     if (pick(&m, 40) == 0) { /* many in a row: more than one round takes */

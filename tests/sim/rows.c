@@ -234,6 +234,7 @@ void check_rows(struct sim *s)
 {
     for (size_t k = 0; k < s->token_count; k++)
         s->tokens[k].rows = 0;
+    served_begin(s);
     for (size_t k = 0; k < s->seen_count; k++) {
         struct seen *i = s->seen[k];
         if (i->removed)
@@ -243,8 +244,10 @@ void check_rows(struct sim *s)
             check_identity(s, &mail.items[j]);
             if (mail.items[j].kind == PAWL_MSG_START && mail.items[j].visible_ms)
                 i->start_ms = mail.items[j].visible_ms;
-            if (!i->end_kind || i->end_kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
-                count_token(s, &mail.items[j], i);
+            if (i->end_kind && i->end_kind != PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
+                continue;
+            count_token(s, &mail.items[j], i);
+            served_row(s, i, &mail.items[j]);
         }
         check_tasks(s, i, &mail);
         asks_check(s, i);
@@ -254,6 +257,7 @@ void check_rows(struct sim *s)
     check_tokens(s);
     brought_check(s);
     details_check(s);
+    served_look(s);
 }
 
 /* ---- At rest ------------------------------------------------------------------------------------ */

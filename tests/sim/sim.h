@@ -14,6 +14,7 @@
  *   queues.h   queues: calls, answers, items and locks (I16)
  *   workers.c  workers outside: leases, results by token
  *   turned.c   workers that run orchestrations (I36)
+ *   served.c  updates and their answers (I37)
  *   schedules.c  schedules and their runs (I24, I25)
  *   busy.c     instances that never rest, callbacks that misbehave (L10, L11)
  *   oncancel.c activities that are cancelled while they run (L12)
@@ -90,7 +91,11 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(doors)    /* not a fault: delayed starts, deadlines, reruns, raises of code and of starts */ \
     X(half)     /* a commit of the jsonl store ends between two of its writes */                   \
     X(limit)    /* not a fault: limits on activities come, change and go */                        \
-    X(turns)    /* not a fault: orchestrations in workers; some lie, some die */
+    X(turns)    /* not a fault: orchestrations in workers; some lie, some die */                   \
+    X(update)   /* not a fault: code serves updates, and clients send them */
+
+/* Younger than the kept seeds, which run without them: bits. */
+#define SIM_SITES_LATER (UINT64_C(1) << SITE_update)
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -106,7 +111,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(I36) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(I36) X(I37) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
@@ -214,7 +219,8 @@ struct seen_task {
     bool leased_now;         /* the last look found another lease than the one before */
     char *name, *input;      /* owned */
     char *child;             /* owned */
-    int token;               /* a wait that is done: the raise it took */
+    int token;               /* a wait that is done: the raise, or the update, it took */
+    bool owed;               /* that update has no answer yet */
     int details;             /* the newest that were stored, as far as it was told (details.c) */
     uint32_t failed_attempt; /* the last that gave details, on this node, these */
     uint64_t failed_life;
@@ -461,6 +467,26 @@ void turned_lost(struct sim *s, const struct node *n);
 void turned_replay(struct sim *s, const struct seen *i, uint64_t number,
                    const pawl_event_list *list);
 
+/* ---- served.c ----------------------------------------------------------------------------------- */
+
+struct served *served_create(void);
+void served_free(struct served *all);
+void served_act(struct sim *s);
+bool served_help(struct sim *s);
+bool served_open(const struct sim *s);
+void served_lost(struct sim *s, const struct node *n);
+/* The check of a wait: refuses every second one. */
+bool served_check(const void *arg, pawl_str data, char *why, size_t size);
+/* Events, as they are first seen. */
+void served_accepted(struct sim *s, struct seen *i, const pawl_event *e);
+void served_given_back(struct sim *s, struct seen *i, struct seen_task *t);
+void served_answered(struct sim *s, struct seen *i, const pawl_event *e);
+void served_ended(struct sim *s, const struct seen *i);
+/* A look at all mail: before it, each row, after it. */
+void served_begin(struct sim *s);
+void served_row(struct sim *s, const struct seen *i, const pawl_message *m);
+void served_look(struct sim *s);
+
 /* ---- world.c --------------------------------------------------------------------------------- */
 
 struct counters {
@@ -518,6 +544,7 @@ struct sim {
     struct schedules *schedules;
     struct limited *limited;
     struct turned *turned;
+    struct served *served;
     int acts;  /* client calls made in the safety phase */
     bool mute; /* this one is not sent */
 };

@@ -160,7 +160,7 @@ static bool calls_open(const struct sim *s)
     for (size_t i = 0; i < s->op_count; i++)
         if (s->ops[i]->result == OP_WAITING)
             return true;
-    return queues_open(s, NULL) || workers_open(s, NULL) || turned_open(s, NULL);
+    return queues_open(s, NULL) || workers_open(s, NULL) || turned_open(s, NULL) || served_open(s);
 }
 
 /* A runtime that sleeps has left nothing lying about that it could do (L2, L4). */
@@ -246,8 +246,9 @@ static void heal(struct sim *s)
             sim_fail(s, "L1", "no end in sight: %s", first_open(s) ? first_open(s)->id : "idle");
         settle(s);
         bool scheduled = schedules_help(s);
-        if (pass_until_due(s, 3000) || turned_help(s) || driver_help(s) || queues_help(s) ||
-            workers_help(s) || turned_help(s) || pass_until_due(s, INT64_MAX) || scheduled)
+        if (pass_until_due(s, 3000) || turned_help(s) || driver_help(s) || served_help(s) ||
+            queues_help(s) || workers_help(s) || turned_help(s) || pass_until_due(s, INT64_MAX) ||
+            scheduled)
             continue;
         const struct seen *open = first_open(s);
         CHECKED(s, L1);
@@ -364,6 +365,7 @@ void world_run(const struct plan *plan, struct counters *n)
     s->schedules = schedules_create();
     s->limited = limited_create();
     s->turned = turned_create();
+    s->served = served_create();
     if (!sim_in_memory(plan->store)) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -385,6 +387,7 @@ void world_run(const struct plan *plan, struct counters *n)
     schedules_free(s->schedules);
     limited_free(s->limited);
     turned_free(s->turned);
+    served_free(s->served);
     seen_free(s);
     ledger_free(s);
     fiber_pool_destroy(s->fibers);
