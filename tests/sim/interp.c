@@ -320,6 +320,11 @@ static void serve(struct run *r)
     r->at += 2;
     pawl_task u = how == 'k' ? pawl_wait_update_checked(ctx, name, served_check, NULL)
                              : pawl_wait_update(ctx, name);
+    if (how == 'c') { /* what comes meanwhile goes back */
+        fold(r, pawl_sleep(ctx, 1000));
+        pawl_cancel(ctx, u);
+        return;
+    }
     pawl_result got = pawl_await(ctx, u);
     fold(r, got);
     if (!got.ok || how == 'l')

@@ -13,6 +13,8 @@
  *           HOW: c cancel, r a race it has lost, s end of its scope, k keep it
  *         | 'K' HOW DIGIT (published state; HOW: s set, c clear, g get)
  *         | 'V' DIGIT DIGIT (raise an event to an instance)
+ *         | 'A' HOW DIGIT (serve an update; HOW: a answer, r reject, t answer twice, s after a step,
+ *           k under a check, l leave it to the end, c give the wait up)
  *         | 'D' DIGIT seq (detached, own id) | 'M' DIGIT (ask for memory, from little to absurd)
  *   leaf := 'a' KIND POLICY | 'b' KIND POLICY (the second activity) | 't' NUMBER ';'
  *         | 'e' KIND POLICY (by a worker outside) | 'o' DIGIT (pop from a queue)
@@ -144,7 +146,7 @@ static void item(struct maker *m)
         return;
     }
     if (m->updates && pick(m, 4) == 0) {
-        put(m, "A%c%d", "aartskl"[pick(m, 7)], pick(m, 3));
+        put(m, "A%c%d", "aartsklcc"[pick(m, 9)], pick(m, 3));
         return;
     }
     if (m->greedy && pick(m, 16) == 0) {

@@ -27,6 +27,7 @@ struct update {
     int64_t durable; /* number of when it was known to be; 0: not yet */
     uint64_t uid;    /* where it was seen; 0: nowhere yet */
     uint64_t taken;  /* uid that accepted it; 0: none has */
+    char id[40];     /* as its attributes have it; "": not seen yet */
     char answer[64]; /* as recorded; "": none yet */
     bool rejected;   /* that answer is a rejection */
     bool excused;    /* it may be gone */
@@ -38,6 +39,8 @@ struct update_op {
     struct node *node;
     int update;
     uint64_t uid; /* who has the name when it is sent; 0: nobody */
+    bool again;   /* it was durable there already */
+    int ended;    /* looks at which the instance had ended, and the call was open */
     bool over;
 };
 
@@ -102,6 +105,9 @@ static void told(struct sim *s, const struct update_op *op, const pawl_reply *re
 {
     struct update *u = &s->served->items[op->update];
     bool known = reply->status == PAWL_OK && !reply->repeated;
+    if (known && op->again && !s->prune_asked && !has_ended(s, op))
+        sim_fail(s, "I37", "%s: update %d is new to it, although it was durable", u->instance,
+                 op->update);
     if (known && !u->durable)
         u->durable = ++s->numbers;
     if (reply->status == PAWL_OK && reply->answered &&
@@ -110,6 +116,8 @@ static void told(struct sim *s, const struct update_op *op, const pawl_reply *re
                  op->sim ? u->instance : "", op->update, PAWL_FMT(reply->value), u->answer);
     if (known && !reply->answered && !u->rows && !u->taken && !u->excused && !has_ended(s, op))
         sim_fail(s, "I37", "%s: update %d is durable, and nowhere", u->instance, op->update);
+    if (known && !reply->answered && op->ended > 1)
+        sim_fail(s, "I37", "%s: update %d hung on after the end", u->instance, op->update);
     if (reply->status == PAWL_LOST && !has_ended(s, op))
         sim_fail(s, "I37", "%s: update %d is told that it ended", u->instance, op->update);
     if (reply->status == PAWL_INVALID) {
@@ -165,6 +173,7 @@ static void send(struct sim *s, int update, int64_t wait_ms)
     assert_that(op);
     (void)snprintf(data, sizeof(data), "Y%d", update);
     *op = (struct update_op){.sim = s, .node = s->node, .update = update, .uid = i ? i->uid : 0};
+    op->again = u->durable && i && u->uid == i->uid;
     *(struct update_op **)sim_grow(&s->served->ops, &s->served->op_count, &s->served->op_cap,
                                    sizeof(op)) = op;
     for (size_t k = 0; k < OLD_NODES && !s->healing; k++)
@@ -247,6 +256,17 @@ bool served_help(struct sim *s)
 
 /* ---- Histories ---------------------------------------------------------------------------- */
 
+/* One id from its first row to its answer; the key is it. */
+static void check_id(struct sim *s, struct update *u, pawl_str attrs)
+{
+    pawl_str id = pawl_json_text(s->mem, attrs, "/update", "");
+    if (!u->id[0])
+        (void)snprintf(u->id, sizeof(u->id), "%.*s", PAWL_FMT(id));
+    if (!id.len || !pawl_str_is(id, u->id) || (u->key[0] && strcmp(u->key, u->id) != 0))
+        sim_fail(s, "I37", "update %d has the id '%.*s', it was '%s'", number_of(s, u),
+                 PAWL_FMT(id), u->key[0] ? u->key : u->id);
+}
+
 /* Nothing of the same name that was durable before this was sent waits behind it.  (An odd one may
  * have been refused by the check of a wait that accepts an even one.) */
 static void check_order(struct sim *s, const struct seen *i, const struct update *u)
@@ -271,6 +291,7 @@ void served_accepted(struct sim *s, struct seen *i, const pawl_event *e)
     const struct seen *before = u->taken ? seen_by_uid(s, u->taken) : NULL;
     if (before && !before->removed && !before->reran && !s->prune_asked)
         sim_fail(s, "I37", "%s: update %d is accepted twice", i->id, number_of(s, u));
+    check_id(s, u, e->attrs);
     u->taken = i->uid;
     u->answer[0] = 0;
     check_order(s, i, u);
@@ -310,6 +331,7 @@ void served_answered(struct sim *s, struct seen *i, const pawl_event *e)
                  t && t->kind == PAWL_EV_UPDATE_WAITED ? "owes nothing" : "is no update");
     t->owed = false;
     struct update *u = &s->served->items[t->token];
+    check_id(s, u, e->attrs);
     if (!left)
         check_answer(s, i, t, e, rejected);
     for (struct seen_task *before = i->tasks; left && before < t; before++)
@@ -350,6 +372,7 @@ void served_row(struct sim *s, const struct seen *i, const pawl_message *m)
                  number_of(s, u));
     if (++u->rows > 1)
         sim_fail(s, "I37", "%s: update %d is there twice", i->id, number_of(s, u));
+    check_id(s, u, m->attrs);
     u->uid = i->uid;
     if (!u->durable)
         u->durable = ++s->numbers;
@@ -358,6 +381,11 @@ void served_row(struct sim *s, const struct seen *i, const pawl_message *m)
 /* What is durable is somewhere as long as somebody may take it.  Mail that a check refuses goes. */
 void served_look(struct sim *s)
 {
+    for (size_t k = 0; k < s->served->op_count; k++) {
+        struct update_op *op = s->served->ops[k];
+        const struct seen *i = op->uid && !op->over ? seen_by_uid(s, op->uid) : NULL;
+        op->ended += i && (i->removed || pawl_state_is_terminal(i->state));
+    }
     for (size_t k = 0; k < s->served->count; k++) {
         struct update *u = &s->served->items[k];
         const struct seen *i = u->uid ? seen_by_uid(s, u->uid) : NULL;
