@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/scenario/test_queue_groups.c -- order within a group while consumers compete (`groups`).
+ * tests/scenario/test_queue_groups.c -- S68 to S71: order within a group while consumers
+ * compete (`groups`).
  */
 #include "queue_verbs.h"
 
@@ -39,7 +40,7 @@ static const char *take(struct scene *s, uint32_t count, const char *want)
     return lock;
 }
 
-QUEUE_SCENARIO(items_of_a_group_go_one_after_the_other_while_consumers_compete)
+QUEUE_SCENARIO(s68_items_of_a_group_go_one_after_the_other_while_consumers_compete)
 {
     q_config(s, "q", config(0));
     PUT("A1", "A2", "B1", "A3", "-1", "B2");
@@ -57,7 +58,7 @@ QUEUE_SCENARIO(items_of_a_group_go_one_after_the_other_while_consumers_compete)
     expect_str(q_counts(s, "q"), "0 0 3 3");
 }
 
-QUEUE_SCENARIO(a_pop_of_several_has_one_of_each_group)
+QUEUE_SCENARIO(s68_a_pop_of_several_has_one_of_each_group)
 {
     q_config(s, "q", config(0));
     PUT("A1", "A2", "B1", "-1", "-2");
@@ -71,7 +72,7 @@ QUEUE_SCENARIO(a_pop_of_several_has_one_of_each_group)
     (void)take(s, 9, "A2");
 }
 
-QUEUE_SCENARIO(a_plain_pop_waits_behind_a_lock_too)
+QUEUE_SCENARIO(s68_a_plain_pop_waits_behind_a_lock_too)
 {
     q_config(s, "q", config(0));
     PUT("A1", "A2", "B1", "B2", "B3");
@@ -83,7 +84,7 @@ QUEUE_SCENARIO(a_plain_pop_waits_behind_a_lock_too)
     expect_str(q_pop(s, "q", 9), "A2");
 }
 
-QUEUE_SCENARIO(an_item_that_comes_back_is_before_the_others_of_its_group)
+QUEUE_SCENARIO(s69_an_item_that_comes_back_is_before_the_others_of_its_group)
 {
     q_config(s, "q", config(0));
     PUT("A1", "A2", "B1");
@@ -96,7 +97,7 @@ QUEUE_SCENARIO(an_item_that_comes_back_is_before_the_others_of_its_group)
     (void)take(s, 9, "");
 }
 
-QUEUE_SCENARIO(a_group_waits_for_the_next_attempt_of_its_first_item)
+QUEUE_SCENARIO(s69_a_group_waits_for_the_next_attempt_of_its_first_item)
 {
     pawl_queue_config c = config(1);
     int64_t backoff[] = {5000};
@@ -123,7 +124,7 @@ QUEUE_SCENARIO(a_group_waits_for_the_next_attempt_of_its_first_item)
     (void)take(s, 9, "A2");
 }
 
-QUEUE_SCENARIO(a_dead_letter_lets_its_group_go_on)
+QUEUE_SCENARIO(s70_a_dead_letter_lets_its_group_go_on)
 {
     pawl_queue_config c = config(0);
     c.max_deliveries = 1;
@@ -134,7 +135,7 @@ QUEUE_SCENARIO(a_dead_letter_lets_its_group_go_on)
     expect_str(q_pop(s, "q-deadletter", 9), "A1");
 }
 
-QUEUE_SCENARIO(what_is_removed_behind_a_lock_is_not_given_out)
+QUEUE_SCENARIO(s70_what_is_removed_behind_a_lock_is_not_given_out)
 {
     q_config(s, "q", config(0));
     PUT("A1");
@@ -160,7 +161,7 @@ QUEUE_SCENARIO(what_is_removed_behind_a_lock_is_not_given_out)
     expect_str(q_counts(s, "q"), "0 0 0 0");
 }
 
-QUEUE_SCENARIO(a_waiting_pop_gets_the_next_of_a_group_when_its_lock_ends)
+QUEUE_SCENARIO(s70_a_waiting_pop_gets_the_next_of_a_group_when_its_lock_ends)
 {
     struct q_poll p = {0};
     q_config(s, "q", config(0));
@@ -175,7 +176,7 @@ QUEUE_SCENARIO(a_waiting_pop_gets_the_next_of_a_group_when_its_lock_ends)
     expect_str(p.data, "A2");
 }
 
-QUEUE_SCENARIO(groups_begin_and_cease_to_count_with_the_configuration)
+QUEUE_SCENARIO(s71_groups_begin_and_cease_to_count_with_the_configuration)
 {
     q_config(s, "q", config(0));
     PUT("A1", "A2", "A3", "A4");
@@ -192,7 +193,7 @@ QUEUE_SCENARIO(groups_begin_and_cease_to_count_with_the_configuration)
 }
 
 /* More than the window holds is passed over; nobody behind it waits. */
-QUEUE_SCENARIO(a_long_group_delays_nobody_and_keeps_its_order)
+QUEUE_SCENARIO(s71_a_long_group_delays_nobody_and_keeps_its_order)
 {
     enum { LONG = 3000, PIECE = 1000 };
     pawl_queue_item *items = pawl_mem_alloc(s->mem, PIECE * sizeof(*items));
