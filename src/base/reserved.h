@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/reserved.h -- names of orchestrations that nobody can register.
+ * base/reserved.h -- names of orchestrations that no code can have.
  *
  * A name that begins with RESERVED belongs to Pawl.  No code of a user ever has it, so a start of
  * it would wait for ever: each way to start something refuses it.

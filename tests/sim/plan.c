@@ -26,7 +26,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site, bool on)
         [SITE_rude] = 500,          [SITE_oncancel] = 1000,     [SITE_outcome] = 200,
         [SITE_publish] = 1000,      [SITE_schedule] = 300,      [SITE_doors] = 600,
         [SITE_half] = 150,          [SITE_limit] = 200,         [SITE_turns] = 700,
-        [SITE_update] = 400,
+        [SITE_update] = 400,        [SITE_group] = 1000,
     };
     bool often = site == SITE_crash || site == SITE_point || site == SITE_queue;
     bool active = prng_chance(r, often ? 450 : 270);

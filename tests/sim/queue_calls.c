@@ -143,8 +143,8 @@ static void check_order(struct sim *s, const struct qop *op, const struct qitem 
         const struct qitem *other = s->queues->items[i];
         bool before = other->priority < m->priority ||
                       (other->priority == m->priority && other->place < m->place);
-        if (before && other->there && other->state == PAWL_QUEUE_READY && other->ready_before &&
-            strcmp(other->queue, op->queue) == 0)
+        if (before && other->there && !line_waits(s, other) && other->state == PAWL_QUEUE_READY &&
+            other->ready_before && strcmp(other->queue, op->queue) == 0)
             sim_fail(s, "I16", "%s: item %llu was given out while %llu was first in line",
                      op->queue, (unsigned long long)m->id, (unsigned long long)other->id);
     }
@@ -178,6 +178,10 @@ static void popped(struct sim *s, const struct qop *op, const pawl_queue_message
         sim_fail(s, "I16", "item %llu: delivery %u, the store has %u", (unsigned long long)m->id,
                  got->delivery_count, m->deliveries);
     check_order(s, op, m);
+    line_popped(s, op, m);
+    if (!pawl_str_is(got->group, line_group(s, m)))
+        sim_fail(s, "I38", "item %llu was given out with the group '%.*s', it has '%s'",
+                 (unsigned long long)m->id, PAWL_FMT(got->group), line_group(s, m));
     if (!op->locked) {
         m->gone = true;
         m->owed = m->soft = false;
@@ -239,7 +243,7 @@ static void check_refusal(struct sim *s, const struct qop *op, pawl_status statu
     case PAWL_CONFLICT:
         for (size_t i = 0; i < s->queues->lock_count; i++) {
             const struct qlock *l = &s->queues->locks[i];
-            locked |= (l->there || l->ended_now) && strcmp(l->queue, op->queue) == 0;
+            locked |= (l->there || l->ended_now) && !l->rests && strcmp(l->queue, op->queue) == 0;
         }
         if (op->op == PAWL_QUEUE_POP && !locked)
             sim_fail(s, "I16", "%s: a pop is told of a lock that does not exist", op->queue);
@@ -400,6 +404,10 @@ static int choose_token(struct sim *s, const char *queue, bool dedup)
     struct qtoken *t = sim_grow(&q->tokens, &q->token_count, &q->token_cap, sizeof(*t));
     t->dedup = dedup;
     t->bytes = choose_bytes(s);
+    if (s->plan.rate[SITE_group] && prng_chance(&s->more, 700))
+        (void)snprintf(t->group, sizeof(t->group), "g%d", (int)prng_below(&s->more, 3));
+    if (t->group[0] && t->bytes == PAWL_QUEUE_ITEM_BYTES) /* its group counts, too */
+        t->bytes -= 100;
     (void)snprintf(t->queue, sizeof(t->queue), "%s", queue);
     return (int)q->token_count - 1;
 }
@@ -409,7 +417,7 @@ static void push(struct sim *s, const char *queue)
     static const int64_t delays[] = {1, 300, 5000};
     struct qop *op = new_op(s, PAWL_QUEUE_PUSH, queue);
     pawl_queue_item items[PUSH_MOST] = {0};
-    char data[PUSH_MOST][24], keys[PUSH_MOST][16];
+    char data[PUSH_MOST][24], keys[PUSH_MOST][16], groups[PUSH_MOST][4];
     op->count = (int)prng_between(&s->more, 1, s->plan.rate[SITE_large] ? PUSH_MOST : 3);
     for (int i = 0; i < op->count; i++) {
         bool dedup = prng_chance(&s->more, 300);
@@ -419,8 +427,10 @@ static void push(struct sim *s, const char *queue)
                 op->tokens[i] = choose_token(s, queue, false);
         dedup = s->queues->tokens[op->tokens[i]].dedup;
         (void)snprintf(keys[i], sizeof(keys[i]), "d%d", op->tokens[i]);
+        (void)snprintf(groups[i], sizeof(groups[i]), "%s", s->queues->tokens[op->tokens[i]].group);
         items[i] = (pawl_queue_item){.data = token_data(s, op->tokens[i], data[i]),
                                      .dedup_id = pawl_s(dedup ? keys[i] : ""),
+                                     .group = pawl_s(groups[i]),
                                      .priority = (int64_t)prng_below(&s->more, 3)};
         if (prng_chance(&s->more, 200))
             items[i].delay_ms = delays[prng_below(&s->more, COUNT_OF(delays))];
@@ -491,6 +501,8 @@ static void configure(struct sim *s, const char *queue)
     }
     c.message_ttl_ms = prng_chance(&s->more, 200) ? 9000 : 0;
     c.dead_letter_expired = prng_chance(&s->more, 300);
+    c.groups = s->plan.rate[SITE_group] && prng_chance(&s->more, 800);
+    s->n->fired[SITE_group] += c.groups;
     c.max_length = prng_chance(&s->more, 200) ? 4 : 0;
     s->queues->to_back[at] |= c.expire_to_back;
     s->queues->buries[at] |= c.max_deliveries || c.dead_letter_expired;
@@ -549,7 +561,7 @@ void queues_act(struct sim *s)
         plain_call(s, PAWL_QUEUE_PAUSE, queue);
     else if (n < 94)
         plain_call(s, PAWL_QUEUE_RESUME, queue);
-    else if (n < 96)
+    else if (n < 96 || (s->plan.rate[SITE_group] && prng_chance(&s->more, 80)))
         configure(s, queue);
     else if (n < 98)
         delete_one(s);

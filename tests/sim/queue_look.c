@@ -254,12 +254,14 @@ static void see_lock(struct sim *s, const pawl_queue_lock *row, const char *queu
     struct qlock *l = known_lock(q, row);
     CHECKED(s, I7);
     if (!l) {
-        if (!locked_pop_under_way(s, queue))
+        bool rests = row->id.len && row->id.ptr[0] == '~';
+        if (rests ? !s->plan.rate[SITE_group] : !locked_pop_under_way(s, queue))
             sim_fail(s, "I16", "%s: a lock nobody asked for", queue);
         l = sim_grow(&q->locks, &q->lock_count, &q->lock_cap, sizeof(*l));
         l->number = row->number;
         (void)snprintf(l->id, sizeof(l->id), "%.*s", PAWL_FMT(row->id));
         (void)snprintf(l->queue, sizeof(l->queue), "%s", queue);
+        l->rests = rests;
     } else if (!l->there || row->until_ms < l->until_ms) {
         sim_fail(s, "I16", "%s: lock %s %s", queue, l->id, l->there ? "became shorter" : "is back");
     }
@@ -298,6 +300,9 @@ static void lock_ended(struct sim *s, struct qlock *l)
     CHECKED(s, I16);
     /* A pop of an orchestration whose answer was lost gives its lock back and pops again. */
     bool lost = !l->known && s->queues->code_pops;
+    if (l->rests && (queue_under_way(s, PAWL_QUEUE_DELETE, l->queue) ||
+                     queue_under_way(s, PAWL_QUEUE_PURGE, l->queue)))
+        lost = true;
     if (l->until_ms > s->wall_max_ms && !lost && !is_named(s, l, PAWL_QUEUE_ACK, 0) &&
         !is_named(s, l, PAWL_QUEUE_RELEASE, 0) && !is_named(s, l, PAWL_QUEUE_DEADLETTER, 0))
         sim_fail(s, "I16", "%s: lock %s ended %lld ms before its time", l->queue, l->id,
@@ -453,6 +458,7 @@ static void see_queue(struct sim *s, const pawl_queue_row *row)
     if (ops->query_entries(s->inner, &query, s->mem, &list, &err) != PAWL_OK ||
         ops->read_locks(s->inner, row->qid, 0, s->mem, &locks, &err) != PAWL_OK || list.more)
         sim_fail(s, "Q7", "%.*s is not readable: %s", PAWL_FMT(row->name), err.text);
+    line_config(s, row);
     for (size_t i = 0; i < list.count; i++) {
         see_item(s, &list.items[i], row->name.ptr);
         count[list.items[i].state]++;
@@ -492,7 +498,7 @@ void queues_look(struct sim *s)
     size_t known = q->item_count;
     uint64_t *locks = pawl_mem_alloc(s->mem, (known + 1) * sizeof(*locks));
     for (size_t i = 0; i < known; i++)
-        locks[i] = q->items[i]->lock;
+        locks[i] = q->items[i]->lock_before = q->items[i]->lock;
     see_all(s);
     for (size_t i = 0; i < q->item_count; i++)
         q->items[i]->there = q->items[i]->listed;
@@ -513,6 +519,7 @@ void queues_look(struct sim *s)
         q->locks[i].there = q->locks[i].listed;
     }
     check_pushes(s);
+    lines_look(s);
 }
 
 void queues_final(struct sim *s)

@@ -25,6 +25,7 @@
 struct qtoken {
     char queue[QUEUE_CHARS];
     char data[ITEM_CHARS]; /* in short */
+    char group[4];         /* "": none */
     size_t bytes;          /* more than its name: filled up to so many */
     bool dedup;            /* has a dedup id: may be pushed again */
     bool acked;            /* some push of it was acknowledged */
@@ -43,6 +44,7 @@ struct qitem {
     int state;
     int64_t priority, visible_ms, expires_ms, enqueued_ms;
     uint64_t place, lock; /* lock: number; 0: none */
+    uint64_t lock_before; /* at the look before */
     uint32_t deliveries;
     bool seen;         /* was in the store at some look */
     bool there;        /* is, at the last one */
@@ -62,6 +64,7 @@ struct qlock {
     int64_t until_ms;
     bool there, listed, ended_now; /* ended_now: between the last two looks */
     bool known;                    /* a client was told its id */
+    bool rests;                    /* no caller has it: its item waits for its next attempt */
 };
 
 /* A call on a queue. */
@@ -104,7 +107,9 @@ struct queues {
     bool to_back[QUEUE_COUNT]; /* expire_to_back was configured once */
     bool buries[QUEUE_COUNT];  /* max_deliveries or dead_letter_expired was */
     bool bound;                /* q2 was bound once */
-    bool code_pops;            /* some orchestration pops */
+    bool lined[QUEUE_COUNT];   /* groups count, as of this look and the one before */
+    bool was_lined[QUEUE_COUNT];
+    bool code_pops; /* some orchestration pops */
 };
 
 struct qitem *queue_item(struct queues *q, uint64_t id); /* NULL: not known */
@@ -118,6 +123,14 @@ void queue_short(pawl_str data, char to[ITEM_CHARS]);
 bool queue_same(pawl_str data, const char *in_short);
 /* The instance a bound queue started for it, or the one that has its id; NULL: none. */
 const struct seen *queue_started(const struct sim *s, const struct qitem *m);
+/* lines.c: the group of an item; "": none. */
+const char *line_group(const struct sim *s, const struct qitem *m);
+/* A queue as it is stored; everything is seen; may this ready item wait for its group? */
+void line_config(struct sim *s, const pawl_queue_row *row);
+void lines_look(struct sim *s);
+bool line_waits(const struct sim *s, const struct qitem *m);
+/* An item was given out by this pop. */
+void line_popped(struct sim *s, const struct qop *op, const struct qitem *m);
 /* An item was made of this data. */
 void queue_made(struct sim *s, struct qitem *m);
 

@@ -12,6 +12,7 @@
  *   ledger.c   events against what code saw (I21)
  *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
  *   queues.h   queues: calls, answers, items and locks (I16)
+ *   lines.c    groups of queues (I38)
  *   workers.c  workers outside: leases, results by token
  *   turned.c   workers that run orchestrations (I36)
  *   served.c  updates and their answers (I37)
@@ -92,10 +93,11 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(half)     /* a commit of the jsonl store ends between two of its writes */                   \
     X(limit)    /* not a fault: limits on activities come, change and go */                        \
     X(turns)    /* not a fault: orchestrations in workers; some lie, some die */                   \
-    X(update)   /* not a fault: code serves updates, and clients send them */
+    X(update)   /* not a fault: code serves updates, and clients send them */                      \
+    X(group)    /* not a fault: items have groups, and queues keep their order */
 
 /* Younger than the kept seeds, which run without them: bits. */
-#define SIM_SITES_LATER (UINT64_C(1) << SITE_update)
+#define SIM_SITES_LATER (UINT64_C(1) << SITE_update | UINT64_C(1) << SITE_group)
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -111,7 +113,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(I36) X(I37) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(I36) X(I37) X(I38) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
