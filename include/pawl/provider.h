@@ -39,10 +39,18 @@
  *
  * Identity: one counter of ids per store, persisted with every commit.  Events, messages,
  * work and instances all take their ids from it, so ids never repeat and grow in commit
- * order.  There is one exception: an event that is given back to its mailbox becomes a
+ * order (with several lanes: in the commit order of each lane, E4).  There is one exception: an event that is given back to its mailbox becomes a
  * message again under the id it was dropped with (C8).  The work row of an
  * ActivityScheduled event and the messages of TimerCreated, EventSent and QueuePushed events
  * have the event's rid as their id.
+ *
+ * Lanes and shards (capability `shared`; clauses E).  An engine, its handle of a store (a
+ * pawl_store) and its fence are a *lane*.  A store may have several lanes at once, of one process
+ * or of many; each has a handle of its own.  A *shard* is a label, 0 to PAWL_SHARDS - 1, on
+ * instances, messages, work and queues.  A shard has at most one lane, and only that lane writes
+ * what has this label.  An instance keeps the label that it was inserted with, and its children
+ * have the same: a tree lies in one shard.  Named objects have no label.  A store without the
+ * capability has one lane, ignores labels and returns 0 for them.
  *
  * The contract is one file, although it is long: the author of a store reads it once from top to
  * bottom, and every clause stands beside the struct or the call that it is about.  Queues, which a
@@ -64,7 +72,18 @@ extern "C" {
 
 typedef struct pawl_store pawl_store;
 
-#define PAWL_STORE_ABI 3 /* the edition of this header */
+/* ---- Shards ------------------------------------------------------------- */
+
+#define PAWL_SHARDS     64         /* a set of shards is a uint64_t: bit n is shard n */
+#define PAWL_SHARDS_ALL UINT64_MAX /* all of them */
+#define PAWL_SHARD_LOOK UINT32_MAX /* of a message in a round: the store finds its shard (E7) */
+
+/* The shard preferred for an instance of this id; the same in every process, for ever. */
+PAWL_API uint32_t pawl_shard_of(pawl_str id);
+/* The shard of a queue of this name; a queue and its "-deadletter" have the same. */
+PAWL_API uint32_t pawl_shard_of_queue(pawl_str name);
+
+#define PAWL_STORE_ABI 4 /* the edition of this header */
 
 /* Fill a struct that begins with its `size`, as far as both sides know it; a size of 0 means that
  * both have the same.  `ret->size` stays. */
@@ -86,6 +105,7 @@ typedef struct pawl_row {
     pawl_str orchestration;
     pawl_str version; /* empty until resolved */
     pawl_state state;
+    uint32_t shard; /* never changes */
     uint64_t execution;
     uint64_t last_seq;  /* of the execution; 0: no event yet */
     uint64_t last_rid;  /* row of that event */
@@ -107,7 +127,8 @@ typedef struct pawl_message {
     uint64_t id;
     uint64_t uid;
     pawl_str instance;
-    int kind; /* pawl_message_kind */
+    int kind;       /* pawl_message_kind */
+    uint32_t shard; /* in a round also PAWL_SHARD_LOOK (E7) */
     uint64_t execution;
     uint64_t ref;
     pawl_str name;
@@ -131,6 +152,7 @@ typedef struct pawl_work {
     pawl_str attrs;       /* call options, as in the event */
     uint32_t attempt;     /* tries made so far */
     uint32_t crashes;     /* tries that ended the process */
+    uint32_t shard;       /* of the instance */
     int64_t visible_ms;   /* 0: at once */
     int64_t scheduled_ms; /* when first enqueued */
     int64_t deadline_ms;  /* next time-out to look at; 0: none */
@@ -140,11 +162,14 @@ typedef struct pawl_work {
     int64_t lock_until_ms; /* end of that lease */
 } pawl_work;
 
-/* Who owns the store. */
+/* Who owns the store, or of a shared store: a lane, and what it owns. */
 typedef struct pawl_fence {
-    uint64_t epoch;    /* grows with every take */
-    uint64_t group_no; /* grows with every commit */
-    uint64_t next_id;  /* all ids below it are used */
+    uint64_t epoch;    /* of this life of the lane: grows with every take and join */
+    uint64_t group_no; /* grows with every commit of the lane */
+    uint64_t next_id;  /* ids of this lane below it are used */
+    uint64_t end_id; /* ids from here on are not this lane's: new_ids() (E4); 0: there is no end */
+    uint64_t shards; /* the lane's own; of a store that is not shared: all */
+    uint64_t mail;   /* out, of a commit: shards of others that got messages by it (E8) */
     uint64_t whole_id; /* without atomic rounds (K5); else 0 */
     bool mending;      /* set by the engine: it still repairs rounds below next_id (K5) */
 } pawl_fence;
@@ -165,6 +190,8 @@ typedef struct pawl_message_update {
     int64_t visible_ms;
     uint32_t attempt;
     bool mailbox;
+    bool relabel;   /* it moves to `shard`, where its instance is (E10) */
+    uint32_t shard; /* with relabel */
 } pawl_message_update;
 
 typedef struct pawl_work_update {
@@ -248,6 +275,8 @@ typedef struct pawl_round_extra {
     size_t object_count;
     const pawl_attribute_entry *entries; /* of the index of attributes; a store may ignore them */
     size_t entry_count;
+    uint32_t *shards; /* out: the label of each of `messages` (E8); capability `shared`; NULL: not
+                       * wanted */
 } pawl_round_extra;
 
 /* What stood in the way of a refused round (C3). */
@@ -256,7 +285,8 @@ typedef enum pawl_why {
     PAWL_WHY_EXISTS,    /* an inserted instance: its uid or id exists */
     PAWL_WHY_MOVED,     /* the instance is missing, or not at (execution, base_seq) */
     PAWL_WHY_WORK_GONE, /* a need_work row is missing */
-    PAWL_WHY_OTHER      /* anything else */
+    PAWL_WHY_OTHER,     /* anything else */
+    PAWL_WHY_ELSEWHERE  /* the instance is in the shard of another lane (E6) */
 } pawl_why;
 
 /*
@@ -425,9 +455,10 @@ typedef struct pawl_store_caps {
     bool slow_counts; /* depths are far away: figures for metrics may be some seconds old, and a
                        * count above 10,000 may be an estimate (L3) */
     bool objects;     /* read_object and list_objects are there, and rounds may have objects */
-    bool far; /* a read costs as much as a commit: a start is inserted without a look for its id,
+    bool far;    /* a read costs as much as a commit: a start is inserted without a look for its id,
                * and the store says at once whose id exists (C10) when it refuses; and health asks
                * it whether it is there */
+    bool shared; /* several lanes at once: `shared` of the operations is there */
 } pawl_store_caps;
 
 /* What a store reports about itself. */
@@ -471,6 +502,134 @@ typedef struct pawl_upkeep_ops {
     pawl_status (*drop_token)(pawl_store *s, pawl_str hash, pawl_error *reterr);
 } pawl_upkeep_ops;
 
+/* ---- Several lanes ------------------------------------------------------- */
+
+/* A lane that lives: it joined or took the store, and is neither over nor gone. */
+typedef struct pawl_lane {
+    uint64_t epoch;  /* its name; of a later life it is another one */
+    uint64_t node;   /* as given to join; 0: of no node */
+    uint64_t shards; /* what it owns, adopted or not yet */
+} pawl_lane;
+
+typedef struct pawl_lane_view {
+    size_t size;            /* set by the caller */
+    const pawl_lane *lanes; /* by epoch */
+    size_t lane_count;
+    uint64_t free;  /* shards that have no lane */
+    uint64_t moves; /* grows whenever a lane comes or goes, or a shard changes its lane */
+} pawl_lane_view;
+
+/*
+ * Lanes side by side.  A shard is given to a lane by claim, give and bury; the lane begins to use
+ * it with adopt, which puts it into `shards` of its fence.  Operations marked [keeper] come from
+ * any thread, on any handle of the store, also one that is no lane.
+ *
+ * claim, give and leave are commits of the lane: the fence moves (C5), FENCED and trouble are as
+ * of a commit (C6), and outcome() answers after UNKNOWN (no rounds; O1: the fence is as if the
+ * call had returned OK).  join, adopt, new_ids and bury may be repeated after UNKNOWN.
+ *
+ * The caller promises: the label of a round's row is that of the instance; work has the label of
+ * its instance; messages, work, entries, locks and queues that a round changes, needs or drops
+ * have labels of the lane's shards, and so have the queues that it makes; before give and leave
+ * nothing of these shards is in its memory but what it can forget.
+ */
+typedef struct pawl_shared_ops {
+    size_t size;
+
+    /* another [keeper]: one more handle of the same store, for another lane; closed by itself, in
+     * any order.  It is no lane before it takes or joins.  NULL: not now, see reterr.  close()
+     * does not end the lane of a handle: that is as if its process had died. */
+    pawl_store *(*another)(pawl_store *s, pawl_error *reterr);
+
+    /*
+     * join [engine]: become a lane beside those that live.
+     *   E1  The new epoch is greater than every epoch before, of any lane; durable on return.  The
+     *       lane has no shards.  group_no is 0, and it has a block of ids (E4).  The others go on.  What this handle was before
+     *       is over, as after a bury (E12, E13), and its shards have no lane.
+     */
+    pawl_status (*join)(pawl_store *s, uint64_t node, int64_t now_ms, pawl_fence *ret,
+                        pawl_error *reterr);
+
+    /*
+     * claim [engine]: those of `wanted` that have no lane become this lane's; which is seen by
+     * adopt.
+     *   E2  A shard has at most one lane at any time.  A shard of another lane is not touched.
+     */
+    pawl_status (*claim)(pawl_store *s, pawl_fence *fence, uint64_t wanted, pawl_error *reterr);
+
+    /*
+     * adopt [engine]: begin to use all shards that are this lane's: fence->shards is all of them.
+     * FENCED: the lane is over.  No commit: group_no stays.
+     *   E3  Of the shards that were not in fence->shards before: what an earlier lane had taken
+     *       (messages, work) is free; leases by token stay.  All that was committed for them
+     *       before is seen from now on.  Nothing is adopted on failure.
+     *   E4  An id is given to one lane only, ids of a lane grow, and after an adopt that brought
+     *       shards next_id is above every id that a row of these shards has.
+     */
+    pawl_status (*adopt)(pawl_store *s, pawl_fence *fence, pawl_error *reterr);
+
+    /* new_ids [engine]: at least half of PAWL_ID_BLOCK ids more: next_id and end_id change.  No
+     * commit.  The caller asks in time: a commit that uses an id from end_id on is misuse.
+     *   E4  holds.  Of a lane that has been alone since it took, next_id stays: ids go on
+     *       without a gap. */
+    pawl_status (*new_ids)(pawl_store *s, pawl_fence *fence, pawl_error *reterr);
+
+    /*
+     * What lanes see of each other.
+     *   E5  Operations marked [engine] find rows of the lane's shards and no others: fetch_*,
+     *       next_due, due_queues, list_work_names, read_named_work, purge and prune_executions
+     *       (NOT_FOUND: it is elsewhere).  load and load_histories read rows of any shard.
+     *   E6  CONFLICT (why: ELSEWHERE, or what C3 says) when the instance of a round, or that
+     *       which it inserts, has a label that is not in fence->shards.
+     *   E7  A message with PAWL_SHARD_LOOK gets the label of the instance it is for, by uid or by
+     *       name, that was committed before the call or is made by an earlier round of it; of
+     *       nobody: pawl_shard_of(instance).
+     *   E8  Messages may have any label.  The label of each is in `shards` of the round's extra
+     *       part; fence->mail has those that are not the lane's, of all rounds that were accepted.
+     *       A message with the label of another lane is not taken.
+     *   E9  The lane of its shard finds it: after a hint() that came after the commit, or before.
+     *   E10 An update with `relabel` changes the label.  With that of another lane the message is
+     *       free, found by that lane (E9), and fence->mail has it.
+     *   E11 Two lanes that insert one id, of an instance, a message or an object (V1), at the same
+     *       time: one is accepted, the other refused as by C3; neither waits for ever.
+     */
+
+    /* hint [engine]: others may have inserted messages for these shards, or made them free.  Never
+     * trusted, only followed by a look: with any set, at any time, it changes no answer but E9. */
+    void (*hint)(pawl_store *s, uint64_t shards);
+
+    /*
+     * give [engine]: `shards`, all in fence->shards, leave this lane; `heir`, the epoch of a lane
+     * that lives, gets them; 0: they have no lane.
+     *   E14 In one commit.  They are not in fence->shards any more; the heir has them with its next
+     *       adopt.
+     *   E15 CONFLICT when the heir does not live: nothing changed, the fence did not move.
+     */
+    pawl_status (*give)(pawl_store *s, pawl_fence *fence, uint64_t shards, uint64_t heir,
+                        pawl_error *reterr);
+
+    /* leave [engine]: give all shards to no lane, and end this lane.
+     *   E16 In one commit, the last one of the lane: the epoch is over. */
+    pawl_status (*leave)(pawl_store *s, pawl_fence *fence, pawl_error *reterr);
+
+    /*
+     * bury [keeper]: end the lane of this epoch, which is dead; its shards go to those that live.
+     * NOT_FOUND: no such lane lives (any more); nothing changed.
+     *   E12 Once it returned OK no commit of that lane happens: they are FENCED.
+     *   E13 Every commit of it that happened is seen by who adopts its shards.  A commit that was
+     *       under way happened as a whole or never will (outcome() there: FENCED).
+     *   E17 Each of its shards, the lowest first, goes to the lane that has the fewest then (of
+     *       several: the lowest epoch); none lives: they have no lane.
+     */
+    pawl_status (*bury)(pawl_store *s, uint64_t epoch, int64_t now_ms, pawl_error *reterr);
+
+    /* view [keeper]: who lives and who has what.
+     *   E18 As of one moment.  Every shard is in one of the lanes or in `free`. */
+    pawl_status (*view)(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret, pawl_error *reterr);
+} pawl_shared_ops;
+
+#define PAWL_ID_BLOCK (1u << 20) /* ids that take, join, adopt and new_ids hand out at once */
+
 /* ---- The operations ----------------------------------------------------- */
 
 /* One question of the engine, and its answer (load). */
@@ -510,6 +669,11 @@ typedef struct pawl_store_ops {
      *       leases by token (lock_token) stay until lock_until_ms.
      *   T4  Commits with an older epoch are FENCED from now on.
      *   T5  group_no is that of the last commit: take() does not move it.
+     *   T6  A shared store has this lane alone now, and it owns every shard: all other lanes are
+     *       over, and what they had taken is free (T3).  group_no is not below that of any lane
+     *       before; next_id and end_id are as after an adopt (E4), and next_id goes on where the
+     *       lane before ended if it was alone.  UNAVAILABLE, and nothing changed, while the store
+     *       sees the process of another lane alive.
      */
     pawl_status (*take)(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
 
@@ -536,7 +700,7 @@ typedef struct pawl_store_ops {
      *       stays unusable, for reads too (UNAVAILABLE), until it is opened again.
      *   C7  Inserted messages and work with lock_epoch = epoch count as taken;
      *       inserted messages always count as taken (the committer has them in
-     *       memory), unless visible_ms lies in the future.
+     *       memory), unless visible_ms lies in the future, or the shard is another lane's (E8).
      *   C8  work is inserted before drop_work is applied, messages before
      *       drop_messages: both in one round leave no row.  An update, drop
      *       or quarantine of a missing row is no error.  A message that was dropped
@@ -571,6 +735,9 @@ typedef struct pawl_store_ops {
                            int64_t now_ms, bool *retcommitted, pawl_error *reterr);
 
     /*
+     * Of a shared store every operation marked [engine] is about the rows of the lane's shards
+     * alone (E5); those marked [reader] see all.
+     *
      * fetch_messages [engine]: take visible messages, oldest first.
      *   M1  Returned: visible_ms <= now_ms, not mailbox, not taken; by
      *       (visible_ms, id).  They are taken until dropped, updated, abandoned,
@@ -759,17 +926,17 @@ typedef struct pawl_store_ops {
      * Names that work is filed under, for an engine that has just taken the store.  NULL: the store
      * has neither, and work is handed out in the order of its ids (S41).
      *
-     * list_lanes [engine]: names of work rows after `after`, in byte order, at most `limit`.
+     * list_work_names [engine]: names of work rows after `after`, in byte order, at most `limit`.
      *   W4  Each name with a row that the engine has not taken, once; a page shorter than the limit
      *       is the last.
-     * read_lane [engine]: rows of one name that are not free at now_ms: not visible yet, or leased;
+     * read_named_work [engine]: rows of one name that are not free at now_ms: not visible yet, or leased;
      * those that get free first come first, at most `limit`.  Takes nothing.
      *   W5  All of them, with every field as it was committed.
      */
-    pawl_status (*list_lanes)(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
-                              pawl_text_list *ret, pawl_error *reterr);
-    pawl_status (*read_lane)(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
-                             pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
+    pawl_status (*list_work_names)(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                                   pawl_text_list *ret, pawl_error *reterr);
+    pawl_status (*read_named_work)(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                                   pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
 
     /*
      * count_values [reader]: the values of the attribute `name`, each with the number of instances
@@ -781,6 +948,8 @@ typedef struct pawl_store_ops {
     pawl_status (*count_values)(pawl_store *s, pawl_str name, uint32_t max_values,
                                 uint64_t max_entries, pawl_mem *mem, pawl_value_counts *ret,
                                 pawl_error *reterr);
+
+    const pawl_shared_ops *shared; /* capability `shared`; else NULL */
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

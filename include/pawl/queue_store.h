@@ -33,6 +33,7 @@ typedef struct pawl_queue_row {
     uint64_t qid;
     pawl_str name;
     bool paused;
+    uint32_t shard; /* never changes; its entries, locks and keys are in the same (E5) */
     int64_t created_ms;
     int64_t due_ms; /* the next time at which something happens by itself; 0: never */
     uint64_t ready, delayed, locked, locks, bytes;
