@@ -39,7 +39,8 @@
  *
  * Identity: one counter of ids per store, persisted with every commit.  Events, messages,
  * work and instances all take their ids from it, so ids never repeat and grow in commit
- * order (with several lanes: in the commit order of each lane, E4).  There is one exception: an event that is given back to its mailbox becomes a
+ * order (with several lanes: in that of each lane, E4).  There is one exception: an event that is
+ * given back to its mailbox becomes a
  * message again under the id it was dropped with (C8).  The work row of an
  * ActivityScheduled event and the messages of TimerCreated, EventSent and QueuePushed events
  * have the event's rid as their id.

@@ -222,11 +222,11 @@ pawl_status store_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *name
     return status;
 }
 
-pawl_status store_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
-                             pawl_text_list *ret, pawl_error *reterr)
+pawl_status store_list_work_names(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                                  pawl_text_list *ret, pawl_error *reterr)
 {
     assert_that(limit > 0);
-    pawl_status status = s->ops->list_lanes(s, after, limit, mem, ret, reterr);
+    pawl_status status = s->ops->list_work_names(s, after, limit, mem, ret, reterr);
     if (status != PAWL_OK)
         return status;
     assert_that(ret->count <= limit);
@@ -254,11 +254,11 @@ pawl_status store_count_values(pawl_store *s, pawl_str name, uint32_t max_values
     return status;
 }
 
-pawl_status store_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
-                            pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
+pawl_status store_read_named_work(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                                  pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
 {
     assert_that(limit > 0);
-    pawl_status status = s->ops->read_lane(s, name, now_ms, limit, mem, ret, reterr);
+    pawl_status status = s->ops->read_named_work(s, name, now_ms, limit, mem, ret, reterr);
     if (status != PAWL_OK)
         return status;
     assert_that(ret->count <= limit);

@@ -138,20 +138,21 @@ static inline bool store_has_clock(const pawl_store *s)
 PAWL_MUST_USE pawl_status store_clock(pawl_store *s, int64_t *ret, pawl_error *reterr);
 
 /* Can lanes be found again after a start? */
-static inline bool store_has_lanes(const pawl_store *s)
+static inline bool store_has_work_names(const pawl_store *s)
 {
-    return STORE_HAS(s, list_lanes) && STORE_HAS(s, read_lane);
+    return STORE_HAS(s, list_work_names) && STORE_HAS(s, read_named_work);
 }
-/* Only where store_has_lanes(). */
-PAWL_MUST_USE pawl_status store_list_lanes(pawl_store *s, pawl_str after, uint32_t limit,
-                                           pawl_mem *mem, pawl_text_list *ret, pawl_error *reterr);
+/* Only where store_has_work_names(). */
+PAWL_MUST_USE pawl_status store_list_work_names(pawl_store *s, pawl_str after, uint32_t limit,
+                                                pawl_mem *mem, pawl_text_list *ret,
+                                                pawl_error *reterr);
 /* UNSUPPORTED: the store has no index of attributes. */
 PAWL_MUST_USE pawl_status store_count_values(pawl_store *s, pawl_str name, uint32_t max_values,
                                              uint64_t max_entries, pawl_mem *mem,
                                              pawl_value_counts *ret, pawl_error *reterr);
-PAWL_MUST_USE pawl_status store_read_lane(pawl_store *s, pawl_str name, int64_t now_ms,
-                                          uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
-                                          pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_read_named_work(pawl_store *s, pawl_str name, int64_t now_ms,
+                                                uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                                                pawl_error *reterr);
 
 static inline pawl_status store_space(pawl_store *s)
 {

@@ -215,7 +215,7 @@ SCENARIO(s44_work_that_cannot_be_read_is_tried_again)
 {
     CALLS(s, "a:5", "b:6");
     scene_crash(s);
-    scene_fail(s, FAULT_OP_list_lanes, 0, 2, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    scene_fail(s, FAULT_OP_list_work_names, 0, 2, FAULT_BEFORE, PAWL_UNAVAILABLE);
     scene_advance(s, 2000);
     scene_fail(s, FAULT_OP_fetch_work, 0, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
     scene_advance(s, 2000);

@@ -422,7 +422,7 @@ static bool find_delayed(pawl_runtime *rt, struct lane *lane)
 {
     pawl_work_list list;
     pawl_error err;
-    if (store_read_lane(rt->store, lane->name, rt->now_ms, 1, &rt->load_mem, &list, &err) !=
+    if (store_read_named_work(rt->store, lane->name, rt->now_ms, 1, &rt->load_mem, &list, &err) !=
         PAWL_OK) {
         health_unread(rt, &err);
         return false;
@@ -522,7 +522,7 @@ static void open_lock(pthread_mutex_t *lock)
 
 pawl_status handout_open(pawl_runtime *rt, pawl_error *reterr)
 {
-    if (!store_has_lanes(rt->store) || !lane_counts(rt) || rt->opts.read_only)
+    if (!store_has_work_names(rt->store) || !lane_counts(rt) || rt->opts.read_only)
         return PAWL_OK;
     struct handout *h = calloc(1, sizeof(*h));
     if (!h)

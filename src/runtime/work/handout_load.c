@@ -28,7 +28,7 @@ static bool load_lane(pawl_runtime *rt, pawl_str name)
     pawl_mem mem;
     arena_init(&mem);
     bool good =
-        store_read_lane(rt->store, name, rt->now_ms, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
+        store_read_named_work(rt->store, name, rt->now_ms, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
     if (good) {
         struct lane *lane = lane_of_name(rt, name);
         for (size_t i = 0; i < list.count; i++)
@@ -62,7 +62,7 @@ static bool load(pawl_runtime *rt, bool named)
     bool good = true;
     arena_init(&mem);
     do {
-        good = store_list_lanes(rt->store, after, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
+        good = store_list_work_names(rt->store, after, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
         if (!good)
             health_unread(rt, &err);
         good = good && load_page(rt, &list, named);

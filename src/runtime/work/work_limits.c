@@ -40,7 +40,7 @@ struct limits {
 
 bool limits_work(const pawl_runtime *rt)
 {
-    return store_has_lanes(rt->store) && lane_counts(rt) && rt->caps.objects &&
+    return store_has_work_names(rt->store) && lane_counts(rt) && rt->caps.objects &&
            rt->caps.atomic_rounds;
 }
 

@@ -123,16 +123,17 @@ static pawl_status fault_fetch_work(pawl_store *s, int64_t now_ms, const pawl_st
     FAULTY(fetch_work, now_ms, names, name_count, limit, mem, ret, reterr);
 }
 
-static pawl_status fault_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
-                                    pawl_text_list *ret, pawl_error *reterr)
+static pawl_status fault_list_work_names(pawl_store *s, pawl_str after, uint32_t limit,
+                                         pawl_mem *mem, pawl_text_list *ret, pawl_error *reterr)
 {
-    FAULTY(list_lanes, after, limit, mem, ret, reterr);
+    FAULTY(list_work_names, after, limit, mem, ret, reterr);
 }
 
-static pawl_status fault_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
-                                   pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
+static pawl_status fault_read_named_work(pawl_store *s, pawl_str name, int64_t now_ms,
+                                         uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                                         pawl_error *reterr)
 {
-    FAULTY(read_lane, name, now_ms, limit, mem, ret, reterr);
+    FAULTY(read_named_work, name, now_ms, limit, mem, ret, reterr);
 }
 
 #define ARGS(...) __VA_ARGS__
@@ -291,8 +292,8 @@ static pawl_status fault_load_histories(pawl_store *s, pawl_wanted_history *want
     .outcome = fault_outcome,                                                           \
     .fetch_messages = fault_fetch_messages,                                             \
     .fetch_work = fault_fetch_work,                                                     \
-    .list_lanes = fault_list_lanes,                                                     \
-    .read_lane = fault_read_lane,                                                       \
+    .list_work_names = fault_list_work_names,                                                     \
+    .read_named_work = fault_read_named_work,                                                       \
     .fetch_deadlines = fault_fetch_deadlines,                                           \
     .abandon_messages = fault_abandon_messages,                                         \
     .abandon_work = fault_abandon_work,                                                 \
@@ -330,9 +331,9 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
     struct fault_store *f = calloc(1, sizeof(*f));
     assert_that(f != NULL);
     f->ops = fault_ops;
-    if (!store_has_lanes(inner)) {
-        f->ops.list_lanes = NULL;
-        f->ops.read_lane = NULL;
+    if (!store_has_work_names(inner)) {
+        f->ops.list_work_names = NULL;
+        f->ops.read_named_work = NULL;
     }
     f->base.ops = &f->ops;
     f->inner = inner;

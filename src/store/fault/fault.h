@@ -26,7 +26,7 @@
     X(read_work) X(has_key) X(list) X(depths) X(read_quarantine)                        \
     X(read_object) X(list_objects) X(purge)                                             \
     X(prune_executions) X(space) X(queue_read) X(outcome) X(load_histories)\
-    X(list_lanes) X(read_lane)
+    X(list_work_names) X(read_named_work)
 /* clang-format on */
 
 enum fault_op {

@@ -127,10 +127,10 @@ pawl_status memory_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit,
 pawl_status memory_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,
                               size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
                               pawl_error *reterr);
-pawl_status memory_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
-                              pawl_text_list *ret, pawl_error *reterr);
-pawl_status memory_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
-                             pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
+pawl_status memory_list_work_names(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                                   pawl_text_list *ret, pawl_error *reterr);
+pawl_status memory_read_named_work(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                                   pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
 pawl_status memory_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
                                    pawl_work_list *ret, pawl_error *reterr);
 void memory_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count);

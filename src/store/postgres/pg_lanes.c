@@ -37,8 +37,8 @@ static pawl_status all_names(struct pg_store *s, pawl_mem *mem, pawl_text_list *
     return PAWL_OK;
 }
 
-pawl_status pg_list_lanes(pawl_store *base, pawl_str after, uint32_t limit, pawl_mem *mem,
-                          pawl_text_list *ret, pawl_error *reterr)
+pawl_status pg_list_work_names(pawl_store *base, pawl_str after, uint32_t limit, pawl_mem *mem,
+                               pawl_text_list *ret, pawl_error *reterr)
 {
     struct pg_store *s = pg_of(base);
     pawl_text_list all = {0};
@@ -61,8 +61,8 @@ pawl_status pg_list_lanes(pawl_store *base, pawl_str after, uint32_t limit, pawl
     return PAWL_OK;
 }
 
-pawl_status pg_read_lane(pawl_store *base, pawl_str name, int64_t now_ms, uint32_t limit,
-                         pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
+pawl_status pg_read_named_work(pawl_store *base, pawl_str name, int64_t now_ms, uint32_t limit,
+                               pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
 {
     struct pg_store *s = pg_of(base);
     LIST(pawl_work) items = {0};

@@ -364,10 +364,10 @@ pawl_status sqlite_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds,
                            int64_t now_ms, bool *retcommitted, pawl_error *reterr);
 pawl_status sqlite_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
                                   pawl_message_list *ret, pawl_error *reterr);
-pawl_status sqlite_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
-                              pawl_text_list *ret, pawl_error *reterr);
-pawl_status sqlite_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
-                             pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
+pawl_status sqlite_list_work_names(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                                   pawl_text_list *ret, pawl_error *reterr);
+pawl_status sqlite_read_named_work(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                                   pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
 pawl_status sqlite_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,
                               size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
                               pawl_error *reterr);

@@ -318,8 +318,8 @@ static void r4_taken_work_says_by_which_epoch(struct probe *t)
 static void need_lanes(struct probe *t)
 {
     const pawl_store_ops *ops = t->store->ops;
-    if (ops->size < offsetof(pawl_store_ops, read_lane) + sizeof(ops->read_lane) ||
-        !ops->list_lanes || !ops->read_lane)
+    if (ops->size < offsetof(pawl_store_ops, read_named_work) + sizeof(ops->read_named_work) ||
+        !ops->list_work_names || !ops->read_named_work)
         probe_skip(t);
 }
 
@@ -329,7 +329,7 @@ static const char *lanes(struct probe *t, uint32_t limit)
     pawl_str after = {0};
     pawl_text_list list = {0};
     do {
-        CHECK_STATUS(t->store->ops->list_lanes(t->store, after, limit, t->mem, &list, NULL),
+        CHECK_STATUS(t->store->ops->list_work_names(t->store, after, limit, t->mem, &list, NULL),
                      PAWL_OK);
         for (size_t i = 0; i < list.count; i++) {
             size_t len = strlen(text);
@@ -346,7 +346,7 @@ static const char *lane(struct probe *t, const char *name, uint32_t limit)
     char text[400] = "";
     pawl_work_list list = {0};
     CHECK_STATUS(
-        t->store->ops->read_lane(t->store, pawl_s(name), t->now, limit, t->mem, &list, NULL),
+        t->store->ops->read_named_work(t->store, pawl_s(name), t->now, limit, t->mem, &list, NULL),
         PAWL_OK);
     for (size_t i = 0; i < list.count; i++) {
         size_t len = strlen(text);

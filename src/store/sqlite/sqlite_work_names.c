@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/lanes.c -- names that work is filed under (W4, W5).
+ * store/sqlite/sqlite_work_names.c -- names that work is filed under (W4, W5).
  *
  * One seek in each of three indexes per name, so a start costs in proportion to names, not to rows.
  * Called through the table of open.c.
@@ -35,8 +35,8 @@ static int next_name(struct sqlite_store *s, pawl_str after, pawl_mem *mem, pawl
     return rc == SQLITE_OK ? next_in(s, ST_WORK_DELAYED_NAME, after, mem, ret) : rc;
 }
 
-pawl_status sqlite_list_lanes(pawl_store *base, pawl_str after, uint32_t limit, pawl_mem *mem,
-                              pawl_text_list *ret, pawl_error *reterr)
+pawl_status sqlite_list_work_names(pawl_store *base, pawl_str after, uint32_t limit, pawl_mem *mem,
+                                   pawl_text_list *ret, pawl_error *reterr)
 {
     struct sqlite_store *s = sqlite_of(base);
     LIST(pawl_str) names = {0};
@@ -60,8 +60,8 @@ pawl_status sqlite_list_lanes(pawl_store *base, pawl_str after, uint32_t limit, 
     return PAWL_OK;
 }
 
-pawl_status sqlite_read_lane(pawl_store *base, pawl_str name, int64_t now_ms, uint32_t limit,
-                             pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
+pawl_status sqlite_read_named_work(pawl_store *base, pawl_str name, int64_t now_ms, uint32_t limit,
+                                   pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
 {
     struct sqlite_store *s = sqlite_of(base);
     LIST(pawl_work) items = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/memory/memory_lanes.c -- names that work is filed under (W4, W5).
+ * store/memory/memory_work_names.c -- names that work is filed under (W4, W5).
  *
  * Asked once after a take: every row is looked at.  Called through the table of memory.c.
  */
@@ -18,8 +18,8 @@ static int by_bytes(const void *a, const void *b)
     return str_compare(*(const pawl_str *)a, *(const pawl_str *)b);
 }
 
-pawl_status memory_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
-                              pawl_text_list *ret, pawl_error *reterr UNUSED)
+pawl_status memory_list_work_names(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                                   pawl_text_list *ret, pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
     LIST(pawl_str) names = {0};
@@ -53,8 +53,8 @@ static int by_time(const void *a, const void *b)
     return p != q ? (p > q) - (p < q) : (x->id > y->id) - (x->id < y->id);
 }
 
-pawl_status memory_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
-                             pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr UNUSED)
+pawl_status memory_read_named_work(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                                   pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
     LIST(pawl_work) items = {0};
