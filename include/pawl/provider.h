@@ -40,10 +40,9 @@
  * Identity: one counter of ids per store, persisted with every commit.  Events, messages,
  * work and instances all take their ids from it, so ids never repeat and grow in commit
  * order (with several lanes: in that of each lane, E4).  There is one exception: an event that is
- * given back to its mailbox becomes a
- * message again under the id it was dropped with (C8).  The work row of an
- * ActivityScheduled event and the messages of TimerCreated, EventSent and QueuePushed events
- * have the event's rid as their id.
+ * given back to its mailbox becomes a message again under the id it was dropped with (C8).  The
+ * work row of an ActivityScheduled event and the messages of TimerCreated, EventSent and
+ * QueuePushed events have the event's rid as their id.
  *
  * Lanes and shards (capability `shared`; clauses E).  An engine, its handle of a store (a
  * pawl_store) and its fence are a *lane*.  A store may have several lanes at once, of one process
@@ -51,7 +50,7 @@
  * instances, messages, work and queues.  A shard has at most one lane, and only that lane writes
  * what has this label.  An instance keeps the label that it was inserted with, and its children
  * have the same: a tree lies in one shard.  Named objects have no label.  A store without the
- * capability has one lane, ignores labels and returns 0 for them.
+ * capability has one lane; its labels are 0.
  *
  * The contract is one file, although it is long: the author of a store reads it once from top to
  * bottom, and every clause stands beside the struct or the call that it is about.  Queues, which a
@@ -163,16 +162,17 @@ typedef struct pawl_work {
     int64_t lock_until_ms; /* end of that lease */
 } pawl_work;
 
-/* Who owns the store, or of a shared store: a lane, and what it owns. */
+/* Who owns the store; of a shared store: a lane, and what it owns. */
 typedef struct pawl_fence {
     uint64_t epoch;    /* of this life of the lane: grows with every take and join */
     uint64_t group_no; /* grows with every commit of the lane */
-    uint64_t next_id;  /* ids of this lane below it are used */
-    uint64_t end_id; /* ids from here on are not this lane's: new_ids() (E4); 0: there is no end */
-    uint64_t shards; /* the lane's own; of a store that is not shared: all */
-    uint64_t mail;   /* out, of a commit: shards of others that got messages by it (E8) */
+    uint64_t next_id;  /* all ids below it are used; or are another lane's */
     uint64_t whole_id; /* without atomic rounds (K5); else 0 */
     bool mending;      /* set by the engine: it still repairs rounds below next_id (K5) */
+    /* Of a shared store; else 0: */
+    uint64_t end_id; /* ids from here on are not this lane's: ask for new_ids() (E4) */
+    uint64_t shards; /* the lane's own */
+    uint64_t mail;   /* out, of a commit: shards of others that got messages by it (E8) */
 } pawl_fence;
 
 /* ---- One atomic change -------------------------------------------------- */
@@ -545,8 +545,8 @@ typedef struct pawl_shared_ops {
     /*
      * join [engine]: become a lane beside those that live.
      *   E1  The new epoch is greater than every epoch before, of any lane; durable on return.  The
-     *       lane has no shards.  group_no is 0, and it has a block of ids (E4).  The others go on.  What this handle was before
-     *       is over, as after a bury (E12, E13), and its shards have no lane.
+     *       lane has no shards and a block of ids (E4); group_no is 0.  The others go on.  What
+     *       this handle was before is over (E12, E13), and its shards have no lane.
      */
     pawl_status (*join)(pawl_store *s, uint64_t node, int64_t now_ms, pawl_fence *ret,
                         pawl_error *reterr);

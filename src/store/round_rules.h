@@ -82,6 +82,13 @@ static inline const pawl_attribute_entry *round_entries(const pawl_round *r, siz
     return known ? r->extra->entries : NULL;
 }
 
+/* Where the labels of its messages are wanted; NULL: nowhere. */
+static inline uint32_t *round_shards(const pawl_round *r)
+{
+    bool known = r->extra && r->extra->size > offsetof(pawl_round_extra, shards);
+    return known ? r->extra->shards : NULL;
+}
+
 static inline bool object_is(const pawl_object *o, int kind, pawl_str name)
 {
     return o->kind == kind && round_same(o->name, name);

@@ -35,7 +35,7 @@ static void check_row(const pawl_round *r)
         return;
     const pawl_row *row = r->row;
     assert_that(row && row->uid == r->uid && row->id.len > 0);
-    assert_that(row->state != PAWL_CONTINUED_AS_NEW);
+    assert_that(row->state != PAWL_CONTINUED_AS_NEW && row->shard < PAWL_SHARDS);
     assert_that(row->execution == r->execution || row->execution == r->execution + 1);
     assert_that(row->execution == r->execution || r->change != PAWL_ROW_LAST);
     if (r->event_count > 0) {
@@ -59,10 +59,12 @@ static void check_ids(const pawl_round *r, const pawl_fence *fence)
     for (size_t i = 0; i < r->message_count; i++) {
         assert_that(r->messages[i].id != 0 && r->messages[i].id < fence->next_id);
         assert_that(r->messages[i].uid != 0 || r->messages[i].instance.len > 0);
+        assert_that(r->messages[i].shard < PAWL_SHARDS || r->messages[i].shard == PAWL_SHARD_LOOK);
     }
     for (size_t i = 0; i < r->work_count; i++) {
         assert_that(r->work[i].id != 0 && r->work[i].id < fence->next_id);
         assert_that(r->work[i].uid != 0 && r->work[i].name.len > 0);
+        assert_that(r->work[i].shard < PAWL_SHARDS);
         assert_that(r->work[i].lock_epoch == 0 || r->work[i].lock_epoch == fence->epoch);
     }
     assert_that(r->uid < fence->next_id);
@@ -73,6 +75,7 @@ static void check_fence_moved(pawl_store *s, const pawl_fence *before, const paw
                               pawl_status status)
 {
     assert_that(after->epoch == before->epoch && after->next_id == before->next_id);
+    assert_that(after->end_id == before->end_id && !(after->mail & after->shards));
     if (status != PAWL_OK)
         assert_that(after->group_no == before->group_no);
     else if (store_caps(s).atomic_rounds)
@@ -104,8 +107,10 @@ pawl_status store_check(const pawl_store *s, pawl_error *reterr)
 pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
 {
     pawl_status status = s->ops->take(s, now_ms, ret, reterr);
-    if (status == PAWL_OK)
+    if (status == PAWL_OK) {
         assert_that(ret->epoch > 0 && ret->next_id > 0);
+        assert_that(ret->shards == (store_caps(s).shared ? PAWL_SHARDS_ALL : 0));
+    }
     return status;
 }
 
@@ -133,6 +138,7 @@ static void check_results(pawl_round *rounds, size_t count)
 pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                          int64_t now_ms, pawl_error *reterr)
 {
+    assert_that(!fence->end_id || fence->next_id <= fence->end_id);
     for (size_t i = 0; i < count; i++) {
         if (is_foreign(&rounds[i], fence))
             rounds[i] = (pawl_round){.change = PAWL_ROW_NONE, .row = &nobodys};

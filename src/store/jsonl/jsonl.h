@@ -77,7 +77,7 @@ struct jsonl {
 
 static inline struct memory *jsonl_mirror(const struct jsonl *j)
 {
-    return (struct memory *)j->mirror;
+    return ((struct memory_handle *)j->mirror)->tables;
 }
 
 /* ---- name.c ---------------------------------------------------------------- */

@@ -134,7 +134,7 @@ pawl_status fence_move(struct jsonl *j, pawl_fence *fence, pawl_error *reterr)
     if (rc == PAWL_OK)
         rc = jsonl_point(j, "jsonl.fenced", reterr);
     if (rc == PAWL_OK)
-        *fence = j->fence = jsonl_mirror(j)->fence = moved;
+        *fence = j->fence = moved, memory_set_fence(j->mirror, &moved);
     return rc;
 }
 

@@ -24,8 +24,7 @@
 
 void load_round(struct jsonl *j, pawl_round *r, int64_t now_ms)
 {
-    struct memory *m = jsonl_mirror(j);
-    pawl_fence fence = m->fence;
+    pawl_fence fence = memory_fence(j->mirror);
     pawl_status rc = memory_commit(j->mirror, &fence, r, 1, now_ms, NULL);
     assert_that(rc == PAWL_OK); /* the mirror's own fence is the newest */
 }
@@ -283,7 +282,7 @@ pawl_status load_all(struct jsonl *j, pawl_error *reterr)
     char removed[JSONL_PATH_MAX];
     j->mirror = pawl_memory_store();
     pawl_status rc = fence_read(j, reterr);
-    jsonl_mirror(j)->fence = (pawl_fence){.epoch = j->fence.epoch ? j->fence.epoch : 1};
+    memory_set_fence(j->mirror, &(pawl_fence){.epoch = j->fence.epoch ? j->fence.epoch : 1});
     if (rc == PAWL_OK && !jsonl_path(j, removed, "removed"))
         rc = jsonl_trouble(reterr, "name", j->root);
     if (rc == PAWL_OK)
@@ -297,7 +296,7 @@ pawl_status load_all(struct jsonl *j, pawl_error *reterr)
     pawl_mem_reset(j->mem);
     if (rc == PAWL_OK) {
         find_next_id(j);
-        jsonl_mirror(j)->fence = j->fence;
+        memory_set_fence(j->mirror, &j->fence);
     }
     return rc;
 }

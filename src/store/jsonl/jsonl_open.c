@@ -53,7 +53,7 @@ static pawl_status jsonl_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pa
     if (rc == PAWL_OK)
         rc = j->mirror->ops->take(j->mirror, now_ms, &ignored, reterr); /* nothing is taken now */
     if (rc == PAWL_OK)
-        *ret = j->fence = jsonl_mirror(j)->fence = next;
+        *ret = j->fence = next, memory_set_fence(j->mirror, &next);
     jsonl_unlock(j);
     return rc;
 }

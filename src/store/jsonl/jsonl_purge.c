@@ -84,7 +84,7 @@ static pawl_status purge_rows(struct jsonl *j, uint32_t limit, bool *retleft, pa
     struct memory *m = jsonl_mirror(j);
     bool any = m->removed.count > 0;
     collect(m, &leaving);
-    pawl_fence fence = m->fence;
+    pawl_fence fence = memory_fence(j->mirror);
     pawl_status rc = memory_purge(j->mirror, &fence, limit, retleft, reterr);
     if (rc == PAWL_OK)
         rc = drop_gone(j, &leaving, reterr);
@@ -155,7 +155,7 @@ pawl_status jsonl_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t ui
         rc = PAWL_NOT_FOUND;
     } else if (rc == PAWL_OK) {
         uint64_t first = i->executions.count ? i->executions.items[0]->closed.execution : 0;
-        pawl_fence own = jsonl_mirror(j)->fence;
+        pawl_fence own = memory_fence(j->mirror);
         rc = memory_prune_executions(j->mirror, &own, uid, before_execution, retcount, reterr);
         if (rc == PAWL_OK && *retcount)
             rc = keep_keys(j, i, reterr);

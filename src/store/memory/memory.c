@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/memory/memory.c -- open, close, the fence, and rows in their tables.
+ * store/memory/memory.c -- open, close, and rows in their tables.
  *
  * See memory.h for the idea.  The object is the data: closing a runtime on it
  * and opening another finds everything again, taken rows included until take().
@@ -20,33 +20,12 @@
 
 static void memory_caps(pawl_store *s UNUSED, pawl_store_caps *ret)
 {
-    static const pawl_store_caps caps = {
-        .atomic_rounds = true, .delayed_visibility = true, .queues = true, .objects = true};
+    static const pawl_store_caps caps = {.atomic_rounds = true,
+                                         .delayed_visibility = true,
+                                         .queues = true,
+                                         .objects = true,
+                                         .shared = true};
     pawl_fill(ret, &caps, sizeof(caps));
-}
-
-static pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence *ret,
-                               pawl_error *reterr UNUSED)
-{
-    struct memory *m = memory_lock(s);
-    m->fence.epoch++;
-    for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
-        struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_id);
-        if (!msg->taken)
-            continue;
-        msg->taken = false;
-        memory_place_message(m, msg);
-    }
-    for (struct order_node *n = order_first(&m->work_by_id); n; n = order_next(n)) {
-        struct memory_work *w = CONTAINER_OF(n, struct memory_work, by_id);
-        if (!w->taken)
-            continue;
-        w->taken = false;
-        memory_place_work(m, w);
-    }
-    *ret = m->fence;
-    memory_unlock(m);
-    return PAWL_OK;
 }
 
 /* Its own commits are never in doubt, but a decorator may lose their replies. */
@@ -55,11 +34,12 @@ static pawl_status memory_outcome(pawl_store *s, pawl_fence *fence, pawl_round *
                                   pawl_error *reterr)
 {
     struct memory *m = memory_lock(s);
-    pawl_status status = memory_check_fence(m, fence, reterr);
+    struct memory_lane *lane;
+    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
     if (status == PAWL_OK) {
-        *retcommitted = m->fence.group_no > fence->group_no;
+        *retcommitted = lane->fence.group_no > fence->group_no;
         if (*retcommitted)
-            *fence = m->fence;
+            *fence = lane->fence;
     }
     memory_unlock(m);
     return status;
@@ -83,9 +63,8 @@ static void free_work(struct memory_work *w)
 }
 
 /* Rows leave the one index that is walked; the others are never looked at again. */
-static void memory_close(pawl_store *s)
+static void delete_tables(struct memory *m)
 {
-    struct memory *m = (struct memory *)s;
     struct order_node *n;
     while ((n = order_first(&m->messages_by_id))) {
         order_remove(n);
@@ -111,8 +90,19 @@ static void memory_close(pawl_store *s)
     map_deinit(&m->by_name);
     memory_queues_deinit(&m->queues);
     memory_objects_deinit(&m->objects);
+    memory_lanes_deinit(m);
     pthread_mutex_destroy(&m->lock);
     free(m);
+}
+
+static void memory_close(pawl_store *s)
+{
+    struct memory *m = memory_lock(s);
+    bool last = --m->handles == 0;
+    memory_unlock(m);
+    free(s);
+    if (last)
+        delete_tables(m);
 }
 
 static const pawl_store_ops memory_ops = {
@@ -152,24 +142,41 @@ static const pawl_store_ops memory_ops = {
     .read_object = memory_read_object,
     .list_objects = memory_list_objects,
     .search = memory_search,
+    .shared = &memory_shared_ops,
 };
+
+static pawl_store *new_handle(struct memory *m)
+{
+    struct memory_handle *h = copy_alloc(sizeof(*h));
+    h->base.ops = &memory_ops;
+    h->tables = m;
+    m->handles++;
+    return &h->base;
+}
 
 pawl_store *pawl_memory_store(void)
 {
     struct memory *m = copy_alloc(sizeof(*m));
-    m->base.ops = &memory_ops;
-    m->fence.next_id = 1;
+    m->ids_end = 1;
     map_init(&m->by_name);
     memory_queues_init(&m->queues);
     memory_objects_init(&m->objects);
     assert_that(pthread_mutex_init(&m->lock, NULL) == 0);
-    return &m->base;
+    return new_handle(m);
+}
+
+pawl_store *memory_another(pawl_store *s, pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    pawl_store *another = new_handle(m);
+    memory_unlock(m);
+    return another;
 }
 
 struct memory *memory_lock(pawl_store *s)
 {
-    struct memory *m = (struct memory *)s;
-    assert_that(m->base.ops == &memory_ops);
+    assert_that(s->ops == &memory_ops);
+    struct memory *m = ((struct memory_handle *)s)->tables;
     pthread_mutex_lock(&m->lock);
     return m;
 }
@@ -177,23 +184,6 @@ struct memory *memory_lock(pawl_store *s)
 void memory_unlock(struct memory *m)
 {
     pthread_mutex_unlock(&m->lock);
-}
-
-pawl_status memory_check_fence(struct memory *m, const pawl_fence *fence, pawl_error *reterr)
-{
-    if (fence->epoch != 0 && fence->epoch == m->fence.epoch)
-        return PAWL_OK;
-    error_set(reterr, PAWL_FENCED, "epoch %llu is over: epoch %llu owns this store now",
-              (unsigned long long)fence->epoch, (unsigned long long)m->fence.epoch);
-    return PAWL_FENCED;
-}
-
-void memory_move_fence(struct memory *m, pawl_fence *fence)
-{
-    m->fence.group_no++;
-    if (m->fence.next_id < fence->next_id)
-        m->fence.next_id = fence->next_id;
-    *fence = m->fence;
 }
 
 struct memory_instance *memory_instance(const struct memory *m, uint64_t uid)
@@ -346,6 +336,7 @@ void memory_check(pawl_store *s)
     order_check(&m->work_later);
     assert_that(m->by_uid.count == m->by_name.count);
     memory_queue_check(&m->queues);
+    memory_lanes_check(m);
     for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
         struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_id);
         assert_that((msg->ready.in != NULL) == (!msg->taken && !msg->message.mailbox));

@@ -4,11 +4,13 @@
  *
  * The oracle: what the contract in pawl/provider.h says, in the plainest form
  * that still takes a million rows.  Rows are heap structs that carry the nodes
- * of the indexes they are in.  One mutex around every operation.  A round is
+ * of the indexes they are in.  A handle (what the caller calls a store) points at tables that
+ * several handles may share.  One mutex around every operation.  A round is
  * checked in full (memory_commit.c) before anything is changed, and changing cannot
  * fail, so there is no undo.
  *
- *   memory.c         open, close, the fence, rows in and out of the tables
+ *   memory.c         open, close, rows in and out of the tables
+ *   memory_lanes.c   who owns what: take and join, shards, the fence, blocks of ids
  *   memory_commit.c  check a round, apply a round
  *   memory_fetch.c   peek-lock fetches, abandon, next_due
  *   memory_read.c    everything marked [reader]
@@ -18,7 +20,8 @@
  *
  * Invariants (memory_check): a message is in `ready` exactly when it is neither
  * taken nor in a mailbox; work is in `ready` or `later` exactly when it is not
- * taken; events[i] of an execution has seq i + 1; instances in `by_uid` and
+ * taken; a row is taken only by the lane of its shard; a shard has at most one lane;
+ * events[i] of an execution has seq i + 1; instances in `by_uid` and
  * `by_name` are the same.
  */
 #ifndef PAWL_STORE_MEMORY_MEMORY_H
@@ -69,10 +72,27 @@ struct memory_work {
     bool taken;
 };
 
-struct memory {
+/* A lane that lives. */
+struct memory_lane {
+    pawl_fence fence; /* after its last commit; `shards`: what it adopted */
+    uint64_t node;
+    uint64_t owned; /* its shards, adopted or not yet */
+};
+
+/* What a caller calls a store. */
+struct memory_handle {
     pawl_store base;
+    struct memory *tables;
+    uint64_t epoch; /* of the lane that it became; 0: none yet */
+};
+
+struct memory {
     pthread_mutex_t lock; /* everything below */
-    pawl_fence fence;
+    size_t handles;
+    VEC(struct memory_lane *) lanes; /* by epoch */
+    uint64_t last_epoch, last_group; /* the greatest of any lane, ever */
+    uint64_t ids_end;                /* no id from here on was given to a lane */
+    uint64_t moves;
 
     struct order by_uid; /* living instances */
     struct map by_name;
@@ -92,9 +112,27 @@ struct memory {
 /* memory.c */
 struct memory *memory_lock(pawl_store *s);
 void memory_unlock(struct memory *m);
-/* FENCED unless `fence` is the newest epoch's. */
-pawl_status memory_check_fence(struct memory *m, const pawl_fence *fence, pawl_error *reterr);
-void memory_move_fence(struct memory *m, pawl_fence *fence);
+
+/* memory_lanes.c */
+/* The shards of the handle's lane, under the lock; 0: it is no lane, or is over. */
+uint64_t memory_shards(pawl_store *s);
+/* The lane that lives under the fence's epoch, or FENCED. */
+pawl_status memory_check_fence(struct memory *m, const pawl_fence *fence,
+                               struct memory_lane **retlane, pawl_error *reterr);
+/* A commit of the lane (C5). */
+void memory_move_fence(struct memory *m, struct memory_lane *lane, pawl_fence *fence);
+/* The only lane of the store's only handle is this one: for a store that mirrors its own. */
+void memory_set_fence(pawl_store *s, const pawl_fence *fence);
+pawl_fence memory_fence(pawl_store *s);
+void memory_lanes_deinit(struct memory *m);
+void memory_lanes_check(const struct memory *m);
+extern const pawl_shared_ops memory_shared_ops;
+pawl_status memory_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
+
+static inline bool memory_is_of(uint64_t shards, uint32_t shard)
+{
+    return shards >> shard & 1;
+}
 
 struct memory_instance *memory_instance(const struct memory *m, uint64_t uid); /* or NULL */
 struct memory_message *memory_message(const struct memory *m, uint64_t id);    /* or NULL */
@@ -113,6 +151,8 @@ void memory_delete_execution(struct memory_execution *x); /* with the events it 
 void memory_delete_instance(struct memory_instance *i);   /* with its keys; not its rows */
 void memory_quarantine(struct memory *m, struct memory_message *msg, pawl_str reason);
 void memory_check(pawl_store *s);
+/* One more handle of the same tables. */
+pawl_store *memory_another(pawl_store *s, pawl_error *reterr);
 
 /* Damage for tests of clauses M5 and H3; false when there is no such row. */
 bool memory_damage_message(pawl_store *s, uint64_t id);

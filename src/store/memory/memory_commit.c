@@ -60,6 +60,15 @@ static bool all_are(bool present, const struct order *table, const void *items, 
     return memory_distinct(items, size, count);
 }
 
+/* E6: the instance that the round has, or makes, is in a shard of the lane. */
+static bool is_here(const struct memory *m, const struct memory_lane *lane, const pawl_round *r)
+{
+    const struct memory_instance *i = r->uid ? memory_instance(m, r->uid) : NULL;
+    if (i)
+        return memory_is_of(lane->fence.shards, i->row.shard);
+    return r->change != PAWL_ROW_INSERT || memory_is_of(lane->fence.shards, r->row->shard);
+}
+
 static bool instance_fits(const struct memory *m, const pawl_round *r)
 {
     if (r->uid == 0)
@@ -82,9 +91,11 @@ static bool rows_fit(const struct memory *m, const pawl_round *r)
 }
 
 /* Sets `why` where it is not (C10). */
-static bool acceptable(const struct memory *m, pawl_round *r)
+static bool acceptable(const struct memory *m, const struct memory_lane *lane, pawl_round *r)
 {
-    if (!instance_fits(m, r))
+    if (!is_here(m, lane, r))
+        r->why = PAWL_WHY_ELSEWHERE;
+    else if (!instance_fits(m, r))
         r->why = r->change != PAWL_ROW_INSERT ? PAWL_WHY_MOVED
                  : r->base_seq                ? PAWL_WHY_OTHER
                                               : PAWL_WHY_EXISTS;
@@ -104,6 +115,7 @@ static struct memory_execution *open_execution(struct memory_instance *i, uint64
     need_memory(slot != NULL);
     *slot = copy_alloc(sizeof(**slot));
     (*slot)->closed.execution = execution;
+    (*slot)->closed.shard = i->row.shard;
     return *slot;
 }
 
@@ -176,6 +188,7 @@ static void set_row(struct memory_instance *i, const pawl_round *r)
     pawl_row old = *row, now = *r->row;
     now.uid = old.uid;
     now.id = old.id;
+    now.shard = old.shard;
     copy_keep(&shape_row, row, &now);
     /* `by_name` points at the bytes of the old id. */
     copy_set(&row->id, (pawl_str){0});
@@ -203,17 +216,46 @@ static void apply_instance(struct memory *m, const pawl_round *r)
     set_row(i, r);
 }
 
-static void apply_messages(struct memory *m, const pawl_round *r, int64_t now_ms)
+/* E7 */
+static uint32_t label_of(const struct memory *m, const pawl_message *msg)
 {
+    if (msg->shard != PAWL_SHARD_LOOK)
+        return msg->shard;
+    const struct memory_instance *i =
+        msg->uid ? memory_instance(m, msg->uid) : map_gets(&m->by_name, msg->instance);
+    return i ? i->row.shard : pawl_shard_of(msg->instance);
+}
+
+/* It has this label; true when its lane is this one. */
+static bool label(struct memory_lane *lane, struct memory_message *msg, uint32_t shard)
+{
+    msg->message.shard = shard;
+    lane->fence.mail |= 1ull << shard & ~lane->fence.shards;
+    return memory_is_of(lane->fence.shards, shard);
+}
+
+static void insert_messages(struct memory *m, struct memory_lane *lane, const pawl_round *r,
+                            int64_t now_ms)
+{
+    uint32_t *shards = round_shards(r);
     for (size_t n = 0; n < r->message_count; n++) {
         struct memory_message *msg = copy_alloc(sizeof(*msg));
         copy_keep(&shape_message, &msg->message, &r->messages[n]);
-        msg->taken = msg->message.visible_ms <= now_ms; /* C7 */
+        bool own = label(lane, msg, label_of(m, &r->messages[n]));
+        msg->taken = own && msg->message.visible_ms <= now_ms; /* C7 */
+        if (shards)
+            shards[n] = msg->message.shard;
         order_add(&m->messages_by_id, &msg->by_id, 0, msg->message.id);
         order_add(&m->messages_by_owner, &msg->by_owner, (int64_t)msg->message.uid,
                   msg->message.id);
         memory_place_message(m, msg);
     }
+}
+
+static void apply_messages(struct memory *m, struct memory_lane *lane, const pawl_round *r,
+                           int64_t now_ms)
+{
+    insert_messages(m, lane, r, now_ms);
     for (size_t n = 0; n < r->message_update_count; n++) {
         const pawl_message_update *u = &r->message_updates[n];
         struct memory_message *msg = memory_message(m, u->id);
@@ -223,6 +265,8 @@ static void apply_messages(struct memory *m, const pawl_round *r, int64_t now_ms
         msg->message.attempt = u->attempt;
         msg->message.mailbox = u->mailbox;
         msg->taken = false;
+        if (u->relabel)
+            (void)label(lane, msg, u->shard);
         memory_place_message(m, msg);
     }
     for (size_t n = 0; n < r->quarantine_count; n++) {
@@ -237,7 +281,8 @@ static void apply_messages(struct memory *m, const pawl_round *r, int64_t now_ms
     }
 }
 
-static void update_work(struct memory *m, struct memory_work *w, const pawl_work_update *u)
+static void update_work(struct memory *m, const struct memory_lane *lane, struct memory_work *w,
+                        const pawl_work_update *u)
 {
     pawl_work *row = &w->work;
     row->attempt = u->attempt;
@@ -248,18 +293,18 @@ static void update_work(struct memory *m, struct memory_work *w, const pawl_work
     row->lock_until_ms = u->lock_until_ms;
     copy_set(&row->last_error, u->last_error);
     copy_set(&row->lock_token, u->lock_token);
-    w->taken = u->lock_epoch == m->fence.epoch;
+    w->taken = u->lock_epoch == lane->fence.epoch;
     memory_place_work(m, w);
 }
 
-static void apply_work(struct memory *m, const pawl_round *r)
+static void apply_work(struct memory *m, const struct memory_lane *lane, const pawl_round *r)
 {
     for (size_t n = 0; n < r->need_work_count; n++)
         memory_delete_work(memory_work(m, r->need_work[n]));
     for (size_t n = 0; n < r->work_count; n++) {
         struct memory_work *w = copy_alloc(sizeof(*w));
         copy_keep(&shape_work, &w->work, &r->work[n]);
-        w->taken = w->work.lock_epoch == m->fence.epoch; /* C7 */
+        w->taken = w->work.lock_epoch == lane->fence.epoch; /* C7 */
         order_add(&m->work_by_id, &w->by_id, 0, w->work.id);
         order_add(&m->work_by_owner, &w->by_owner, (int64_t)w->work.uid, w->work.id);
         memory_place_work(m, w);
@@ -267,7 +312,7 @@ static void apply_work(struct memory *m, const pawl_round *r)
     for (size_t n = 0; n < r->work_update_count; n++) {
         struct memory_work *w = memory_work(m, r->work_updates[n].id);
         if (w)
-            update_work(m, w, &r->work_updates[n]);
+            update_work(m, lane, w, &r->work_updates[n]);
     }
     for (size_t n = 0; n < r->drop_work_count; n++) {
         struct memory_work *w = memory_work(m, r->drop_work[n]);
@@ -292,21 +337,23 @@ pawl_status memory_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, 
                           int64_t now_ms, pawl_error *reterr)
 {
     struct memory *m = memory_lock(s);
-    pawl_status status = memory_check_fence(m, fence, reterr);
+    struct memory_lane *lane;
+    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
     if (status == PAWL_OK) {
+        lane->fence.mail = 0;
         for (size_t i = 0; i < count; i++) {
             pawl_round *r = &rounds[i];
-            r->result = acceptable(m, r) ? PAWL_OK : PAWL_CONFLICT;
+            r->result = acceptable(m, lane, r) ? PAWL_OK : PAWL_CONFLICT;
             if (r->result != PAWL_OK)
                 continue;
             apply_instance(m, r);
-            apply_messages(m, r, now_ms);
-            apply_work(m, r);
+            apply_messages(m, lane, r, now_ms);
+            apply_work(m, lane, r);
             apply_keys(m, r);
             memory_queue_apply(&m->queues, r->queue);
             memory_objects_apply(&m->objects, r, now_ms);
         }
-        memory_move_fence(m, fence);
+        memory_move_fence(m, lane, fence);
     }
     memory_unlock(m);
     return status;

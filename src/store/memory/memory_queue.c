@@ -184,6 +184,7 @@ static void change_queue(struct memory_queues *q, const pawl_queue_row *row)
     pawl_queue_row old = queue->row;
     queue->row = *row;
     queue->row.name = old.name;
+    queue->row.shard = old.shard;
     queue->row.created_ms = old.created_ms;
     queue->row.config = old.config;
     queue->row.totals = old.totals;
@@ -417,34 +418,49 @@ static void drop_queue(struct memory_queue *queue)
     free(queue);
 }
 
-uint32_t memory_queue_purge(struct memory_queues *q, uint32_t limit)
+/* The last dropped queue of these shards, or the count of all when there is none. */
+static size_t last_removed(const struct memory_queues *q, uint64_t shards)
+{
+    for (size_t i = q->removed.count; i > 0; i--)
+        if (shards >> q->removed.items[i - 1]->row.shard & 1)
+            return i - 1;
+    return q->removed.count;
+}
+
+uint32_t memory_queue_purge(struct memory_queues *q, uint64_t shards, uint32_t limit)
 {
     uint32_t done = 0;
-    for (; q->removed.count && done < limit; done++) {
-        struct memory_queue *queue = q->removed.items[q->removed.count - 1];
-        if (drop_row(queue))
+    for (size_t i; done < limit && (i = last_removed(q, shards)) < q->removed.count; done++) {
+        if (drop_row(q->removed.items[i]))
             continue;
-        drop_queue(queue);
-        q->removed.count--;
+        drop_queue(q->removed.items[i]);
+        q->removed.items[i] = q->removed.items[--q->removed.count];
     }
     return done;
+}
+
+bool memory_queue_left(const struct memory_queues *q, uint64_t shards)
+{
+    return last_removed(q, shards) < q->removed.count;
 }
 
 void memory_queues_deinit(struct memory_queues *q)
 {
     struct order_node *n;
-    (void)memory_queue_purge(q, UINT32_MAX);
+    (void)memory_queue_purge(q, PAWL_SHARDS_ALL, UINT32_MAX);
     vec_deinit(&q->removed);
     while ((n = order_first(&q->by_qid)))
         drop_queue(CONTAINER_OF(n, struct memory_queue, by_qid));
     map_deinit(&q->by_name);
 }
 
-int64_t memory_queue_due(const struct memory_queues *q, int64_t after_ms)
+int64_t memory_queue_due(const struct memory_queues *q, uint64_t shards, int64_t after_ms)
 {
     if (after_ms == INT64_MAX)
         return INT64_MAX;
     struct order_node *n = order_from(&q->due, after_ms + 1, 0);
+    while (n && !(shards >> CONTAINER_OF(n, struct memory_queue, due)->row.shard & 1))
+        n = order_next(n);
     return n ? n->key : INT64_MAX;
 }
 

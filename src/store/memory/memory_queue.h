@@ -74,10 +74,11 @@ void memory_queues_deinit(struct memory_queues *q);
 /* Q3: could this part of a round be applied? */
 bool memory_queue_acceptable(const struct memory_queues *q, const pawl_queue_round *r);
 void memory_queue_apply(struct memory_queues *q, const pawl_queue_round *r);
-/* Delete up to `limit` rows of dropped queues; how many. */
-uint32_t memory_queue_purge(struct memory_queues *q, uint32_t limit);
-/* The smallest due time after `after_ms`; INT64_MAX: none. */
-int64_t memory_queue_due(const struct memory_queues *q, int64_t after_ms);
+/* Delete up to `limit` rows of dropped queues of these shards; how many. */
+uint32_t memory_queue_purge(struct memory_queues *q, uint64_t shards, uint32_t limit);
+bool memory_queue_left(const struct memory_queues *q, uint64_t shards);
+/* The smallest due time of these shards after `after_ms`; INT64_MAX: none. */
+int64_t memory_queue_due(const struct memory_queues *q, uint64_t shards, int64_t after_ms);
 void memory_queue_check(const struct memory_queues *q);
 
 extern const pawl_queue_ops memory_queue_ops;

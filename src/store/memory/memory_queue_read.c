@@ -85,12 +85,16 @@ static pawl_status due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, paw
                               pawl_queue_row_list *ret, pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
+    uint64_t shards = memory_shards(s);
     size_t room = limit < m->queues.due.count ? limit : m->queues.due.count;
     pawl_queue_row *rows = arena_array(mem, pawl_queue_row, room + 1);
     size_t count = 0;
     for (struct order_node *n = order_first(&m->queues.due); n && n->key <= now_ms && count < room;
-         n = order_next(n))
-        give_row(&rows[count++], &CONTAINER_OF(n, struct memory_queue, due)->row, mem);
+         n = order_next(n)) {
+        const pawl_queue_row *row = &CONTAINER_OF(n, struct memory_queue, due)->row;
+        if (memory_is_of(shards, row->shard))
+            give_row(&rows[count++], row, mem);
+    }
     memory_unlock(m);
     *ret = (pawl_queue_row_list){rows, count};
     return PAWL_OK;

@@ -17,17 +17,35 @@
 
 /* Each deletes up to `limit` rows and tells how many. */
 
-static uint32_t purge_dead(struct memory *m, uint32_t limit)
+/* The last of these shards, or `count` when there is none.  What is deleted gives its place to the
+ * last of all. */
+static size_t last_dead(const struct memory *m, uint64_t shards)
+{
+    for (size_t i = m->dead.count; i > 0; i--)
+        if (memory_is_of(shards, m->dead.items[i - 1]->closed.shard))
+            return i - 1;
+    return m->dead.count;
+}
+
+static size_t last_removed(const struct memory *m, uint64_t shards)
+{
+    for (size_t i = m->removed.count; i > 0; i--)
+        if (memory_is_of(shards, m->removed.items[i - 1]->row.shard))
+            return i - 1;
+    return m->removed.count;
+}
+
+static uint32_t purge_dead(struct memory *m, uint64_t shards, uint32_t limit)
 {
     uint32_t done = 0;
-    while (m->dead.count > 0 && done < limit) {
-        struct memory_execution *x = m->dead.items[m->dead.count - 1];
+    for (size_t i; done < limit && (i = last_dead(m, shards)) < m->dead.count;) {
+        struct memory_execution *x = m->dead.items[i];
         if (x->events.count > 0) {
             memory_delete_event(x->events.items[--x->events.count]);
             done++;
         } else {
             memory_delete_execution(x);
-            m->dead.count--;
+            m->dead.items[i] = m->dead.items[--m->dead.count];
         }
     }
     return done;
@@ -50,16 +68,15 @@ static bool purge_one(struct memory *m, const struct memory_instance *i)
     return false;
 }
 
-static uint32_t purge_removed(struct memory *m, uint32_t limit)
+static uint32_t purge_removed(struct memory *m, uint64_t shards, uint32_t limit)
 {
     uint32_t done = 0;
-    while (m->removed.count > 0 && done < limit) {
-        struct memory_instance *i = m->removed.items[m->removed.count - 1];
-        if (!purge_one(m, i)) {
-            memory_delete_instance(i);
-            m->removed.count--;
+    for (size_t i; done < limit && (i = last_removed(m, shards)) < m->removed.count; done++) {
+        struct memory_instance *gone = m->removed.items[i];
+        if (!purge_one(m, gone)) {
+            memory_delete_instance(gone);
+            m->removed.items[i] = m->removed.items[--m->removed.count];
         }
-        done++;
     }
     return done;
 }
@@ -68,13 +85,18 @@ pawl_status memory_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool 
                          pawl_error *reterr)
 {
     struct memory *m = memory_lock(s);
-    pawl_status status = memory_check_fence(m, fence, reterr);
+    struct memory_lane *lane;
+    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
     if (status == PAWL_OK) {
-        uint32_t done = purge_dead(m, limit);
-        done += purge_removed(m, limit - done);
-        (void)memory_queue_purge(&m->queues, limit - done);
-        *retleft = m->dead.count + m->removed.count + m->queues.removed.count > 0;
-        memory_move_fence(m, fence);
+        uint64_t shards = lane->fence.shards;
+        uint32_t done = purge_dead(m, shards, limit);
+        done += purge_removed(m, shards, limit - done);
+        (void)memory_queue_purge(&m->queues, shards, limit - done);
+        *retleft = last_dead(m, shards) < m->dead.count ||
+                   last_removed(m, shards) < m->removed.count ||
+                   memory_queue_left(&m->queues, shards);
+        lane->fence.mail = 0;
+        memory_move_fence(m, lane, fence);
     }
     memory_unlock(m);
     return status;
@@ -100,16 +122,18 @@ pawl_status memory_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t u
                                     pawl_error *reterr)
 {
     struct memory *m = memory_lock(s);
-    pawl_status status = memory_check_fence(m, fence, reterr);
+    struct memory_lane *lane;
+    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
     struct memory_instance *i = memory_instance(m, uid);
-    if (status == PAWL_OK && !i) {
+    if (status == PAWL_OK && !(i && memory_is_of(lane->fence.shards, i->row.shard))) {
         error_set(reterr, PAWL_NOT_FOUND, "there is no instance with uid %llu",
                   (unsigned long long)uid);
         status = PAWL_NOT_FOUND;
     }
     if (status == PAWL_OK) {
         *retcount = prune(m, i, before_execution);
-        memory_move_fence(m, fence);
+        lane->fence.mail = 0;
+        memory_move_fence(m, lane, fence);
     }
     memory_unlock(m);
     return status;

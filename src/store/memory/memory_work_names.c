@@ -22,11 +22,13 @@ pawl_status memory_list_work_names(pawl_store *s, pawl_str after, uint32_t limit
                                    pawl_text_list *ret, pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
+    uint64_t shards = memory_shards(s);
     LIST(pawl_str) names = {0};
     size_t count = 0;
     for (struct order_node *n = order_first(&m->work_by_id); n; n = order_next(n)) {
         const struct memory_work *w = CONTAINER_OF(n, struct memory_work, by_id);
-        if (!w->taken && str_compare(w->work.name, after) > 0)
+        if (!w->taken && memory_is_of(shards, w->work.shard) &&
+            str_compare(w->work.name, after) > 0)
             *list_add(mem, &names) = w->work.name;
     }
     if (names.count)
@@ -57,10 +59,12 @@ pawl_status memory_read_named_work(pawl_store *s, pawl_str name, int64_t now_ms,
                                    pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
+    uint64_t shards = memory_shards(s);
     LIST(pawl_work) items = {0};
     for (struct order_node *n = order_first(&m->work_by_id); n; n = order_next(n)) {
         const struct memory_work *w = CONTAINER_OF(n, struct memory_work, by_id);
-        if (!w->taken && free_ms(&w->work) > now_ms && pawl_str_eq(w->work.name, name))
+        if (!w->taken && memory_is_of(shards, w->work.shard) && free_ms(&w->work) > now_ms &&
+            pawl_str_eq(w->work.name, name))
             copy_give(&shape_work, list_add(mem, &items), &w->work, mem);
     }
     if (items.count)
