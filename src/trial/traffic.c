@@ -140,6 +140,7 @@ bool world_inject(struct world *w, const pawl_message *message)
 {
     pawl_message m = *message;
     m.id = w->rt->fence.next_id++;
+    m.shard = w->rt->caps.shared ? PAWL_SHARD_LOOK : 0;
     m.created_ms = w->wall_ms;
     pawl_round round = {.messages = &m, .message_count = 1};
     pawl_error err;

@@ -57,6 +57,7 @@ struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
     need_memory(l && map_put(&rt->letters.inflight, row->id, l));
     l->stored = true;
     l->attempt = row->attempt;
+    l->shard = row->shard;
     l->created_ms = row->created_ms;
     if (row->kind == PAWL_MSG_START && !row->uid)
         coming_add(rt, row);

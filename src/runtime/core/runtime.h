@@ -105,4 +105,18 @@ static inline uint64_t rt_new_id(pawl_runtime *rt)
     return rt->fence.next_id++;
 }
 
+/* Labels (pawl/provider.h, clauses E); 0 where lanes cannot share the store. */
+static inline uint32_t rt_shard_of(const pawl_runtime *rt, pawl_str id)
+{
+    return UNLIKELY(rt->caps.shared) ? pawl_shard_of(id) : 0;
+}
+static inline uint32_t rt_shard_of_queue(const pawl_runtime *rt, pawl_str name)
+{
+    return UNLIKELY(rt->caps.shared) ? pawl_shard_of_queue(name) : 0;
+}
+static inline uint32_t rt_shard_look(const pawl_runtime *rt) /* the store finds it */
+{
+    return UNLIKELY(rt->caps.shared) ? PAWL_SHARD_LOOK : 0;
+}
+
 #endif

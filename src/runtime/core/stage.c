@@ -140,6 +140,7 @@ void stage_return(pawl_runtime *rt, struct stage *s, const struct mail *mail)
     *m = (pawl_message){.id = id,
                         .uid = s->row.uid,
                         .kind = mail->kind,
+                        .shard = s->row.shard,
                         .name = arena_dup(&rt->group_mem, mail->name),
                         .data = arena_dup(&rt->group_mem, mail->data),
                         .attrs = arena_dup(&rt->group_mem, mail->attrs),
@@ -156,6 +157,7 @@ pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t u
     pawl_message *m = list_add(&rt->group_mem, &s->messages);
     m->id = rt_new_id(rt);
     m->kind = kind;
+    m->shard = uid && uid == s->row.uid ? s->row.shard : rt_shard_look(rt);
     m->uid = uid;
     m->instance = instance;
     m->created_ms = s->now_ms;
@@ -184,6 +186,7 @@ void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool 
                         .uid = l->uid,
                         .instance = l->instance,
                         .kind = l->mail.kind,
+                        .shard = s->r ? s->row.shard : rt_shard_look(rt),
                         .execution = l->mail.execution,
                         .ref = l->mail.ref,
                         .name = l->mail.name,

@@ -90,6 +90,7 @@ struct letter {
     bool asked;        /* a client waits for the answer */
     uint64_t work_id;  /* fused completion: the work row it acks; 0: none */
     uint32_t attempt;  /* crashes blamed on the stored row */
+    uint32_t shard;    /* of the stored row; may be PAWL_SHARD_LOOK */
     uint32_t tries;    /* commits it was part of that were refused; not 0: alone in its stage */
     int64_t created_ms;
     char *attrs;                  /* mail.attrs, when they were made after the letter; owned */

@@ -100,6 +100,7 @@ static void tell_parent(pawl_runtime *rt, struct stage *s, const struct letter *
 {
     pawl_message *m =
         stage_send(rt, s, PAWL_MSG_CHILD_FAILED, attr(l, "/parent_uid"), (pawl_str){0});
+    m->shard = l->shard; /* a tree lies in one shard */
     m->execution = attr(l, "/parent_execution");
     m->ref = attr(l, "/parent_ref");
     m->data = why;
@@ -289,6 +290,7 @@ static struct resident *make(pawl_runtime *rt, const struct letter *l, uint64_t 
                     .orchestration = l->mail.name,
                     .version = wanted_version(rt, l),
                     .state = PAWL_PENDING,
+                    .shard = attr(l, "/parent_uid") ? l->shard : rt_shard_of(rt, l->instance),
                     .execution = 1,
                     .created_ms = rt->now_ms,
                     .updated_ms = rt->now_ms,

@@ -154,6 +154,7 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
     pawl_work *w = list_add(&rt->group_mem, &s->work);
     *w = (pawl_work){.id = e->rid,
                      .uid = s->row.uid,
+                     .shard = s->row.shard,
                      .execution = e->execution,
                      .ref = e->ref,
                      .instance = s->row.id,
@@ -183,6 +184,7 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
 static void derive_start(pawl_runtime *rt, struct stage *s, const struct step *step, bool child)
 {
     pawl_message *m = stage_send(rt, s, PAWL_MSG_START, 0, step->child);
+    m->shard = child ? s->row.shard : rt_shard_of(rt, step->child); /* a tree lies in one shard */
     m->execution = step->event.execution; /* with ref: the key of a repeated insert */
     m->ref = step->event.ref;
     m->name = step->event.name;
@@ -193,6 +195,7 @@ static void derive_start(pawl_runtime *rt, struct stage *s, const struct step *s
 static void derive_child_cancel(pawl_runtime *rt, struct stage *s, const struct step *step)
 {
     pawl_message *m = stage_send(rt, s, PAWL_MSG_CANCEL, 0, step->child);
+    m->shard = s->row.shard;
     m->execution = step->event.execution;
     m->ref = step->event.ref;
     m->data = pawl_s("parent cancelled it");
@@ -207,6 +210,7 @@ static void derive_parent(pawl_runtime *rt, struct stage *s, const pawl_event *e
     bool ok = e->kind == PAWL_EV_ORCHESTRATION_COMPLETED;
     pawl_message *m = stage_send(rt, s, ok ? PAWL_MSG_CHILD_COMPLETED : PAWL_MSG_CHILD_FAILED,
                                  s->row.parent_uid, (pawl_str){0});
+    m->shard = s->row.shard;
     m->execution = s->row.parent_execution;
     m->ref = s->row.parent_ref;
     m->data = e->data;
@@ -254,6 +258,7 @@ static void derive_timer(pawl_runtime *rt, struct stage *s, const struct step *s
     *m = (pawl_message){.id = step->event.rid,
                         .uid = s->row.uid,
                         .kind = PAWL_MSG_TIMER_FIRED,
+                        .shard = s->row.shard,
                         .execution = step->event.execution,
                         .ref = step->event.ref,
                         .visible_ms = step->fire_at_ms > 0 ? step->fire_at_ms : 1,
@@ -267,6 +272,7 @@ static void derive_push(pawl_runtime *rt, struct stage *s, const pawl_event *e)
     *m = (pawl_message){.id = e->rid,
                         .instance = pawl_s(QUEUE_MAIL),
                         .kind = PAWL_MSG_QUEUE_PUSH,
+                        .shard = rt_shard_of_queue(rt, e->name),
                         .name = e->name,
                         .data = e->data,
                         .attrs = e->attrs,

@@ -20,6 +20,7 @@ void sent_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
     *m = (pawl_message){.id = step->event.rid,
                         .instance = step->child,
                         .kind = PAWL_MSG_EXTERNAL_RAISED,
+                        .shard = rt_shard_look(rt),
                         .execution = step->event.execution,
                         .ref = step->event.ref,
                         .name = step->event.name,

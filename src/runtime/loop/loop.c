@@ -58,6 +58,7 @@
 #include "runtime/work/timers_due.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
+#include "store/store_shared.h"
 
 #define FETCH_AT_ONCE 1000
 #define FETCH_PASSES  8   /* passes without a fetch, at most, however many letters are in memory */
@@ -271,6 +272,23 @@ static void await_first_turn(pawl_runtime *rt)
     run_first_ended(rt, !first_turn_waits(rt));
 }
 
+/* Are there ids for a pass?  A lane is given them in blocks, and asks with half of one left: a pass
+ * uses few, so the store may be away for a while. */
+static bool has_ids(pawl_runtime *rt)
+{
+    pawl_error err;
+    if (LIKELY(!store_wants_ids(&rt->fence)))
+        return true;
+    pawl_status rc = store_new_ids(rt->store, &rt->fence, &err);
+    if (rc == PAWL_OK)
+        return true;
+    if (rc == PAWL_FENCED)
+        health_stop_dead(rt, rc, err.text);
+    else
+        health_unread(rt, &err);
+    return rc != PAWL_FENCED && rt->fence.end_id - rt->fence.next_id >= PAWL_ID_BLOCK / 4;
+}
+
 static int pass(pawl_runtime *rt)
 {
     if (health_is_dead(rt))
@@ -289,6 +307,10 @@ static int pass(pawl_runtime *rt)
     coming_pass(rt);
     store_clock_look(rt);
     rt->now_ms = rt_now(rt);
+    if (UNLIKELY(!has_ids(rt))) {
+        health_wait(rt, UNREAD_MS);
+        return health_is_dead(rt) ? -1 : 0;
+    }
     park_look(rt);
     if (park_has_piled(rt)) { /* mail that could not be read: newer mail must not overtake it */
         health_wait(rt, UNREAD_MS);

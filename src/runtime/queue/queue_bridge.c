@@ -109,6 +109,7 @@ static void start_one(pawl_runtime *rt, const struct cached_queue *s, const pawl
     pawl_str id = pawl_mem_printf(&rt->group_mem, ID_OF_QUEUE "%.*s~%llu", PAWL_FMT(s->name),
                                   (unsigned long long)m->id);
     pawl_message *msg = stage_send(rt, queue_stage(rt), PAWL_MSG_START, 0, id);
+    msg->shard = rt_shard_of(rt, id);
     msg->execution = 1;
     msg->name = arena_dup(&rt->group_mem, c->orchestration);
     msg->data = arena_dup(&rt->group_mem, m->data);

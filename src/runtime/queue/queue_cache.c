@@ -285,7 +285,7 @@ static pawl_status load_queue(pawl_runtime *rt, pawl_str name, struct queue **re
     arena_reset(&rt->load_mem);
     pawl_status rc = store_find_queue(rt->store, name, &rt->load_mem, &row, err);
     if (rc == PAWL_NOT_FOUND) {
-        row = (pawl_queue_row){.name = name};
+        row = (pawl_queue_row){.name = name, .shard = rt_shard_of_queue(rt, name)};
         *ret = queue_create(&env, &row);
         return PAWL_OK;
     }

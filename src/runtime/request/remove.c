@@ -97,6 +97,7 @@ static void tell_parent(pawl_runtime *rt, struct stage *s, const pawl_row *row)
     if (!row->parent_uid || pawl_state_is_terminal(row->state))
         return;
     pawl_message *m = stage_send(rt, s, PAWL_MSG_CHILD_FAILED, row->parent_uid, (pawl_str){0});
+    m->shard = row->shard;
     m->execution = row->parent_execution;
     m->ref = row->parent_ref;
     m->data = pawl_s("the child was removed");

@@ -164,6 +164,7 @@ void hand_begin(pawl_runtime *rt, struct stage *s, const struct schedule_hand *h
     pawl_message *m = stage_send(rt, s, push ? PAWL_MSG_QUEUE_PUSH : PAWL_MSG_START, 0,
                                  push ? pawl_s(QUEUE_MAIL) : id);
     m->name = pawl_s(push ? h->spec.queue : h->spec.orchestration);
+    m->shard = push ? rt_shard_of_queue(rt, m->name) : rt_shard_of(rt, id);
     m->data = h->spec.input;
     if (push) {
         m->attrs = push_attrs(rt, h, id);

@@ -8,6 +8,7 @@ pawl_message *schedule_wake_at(pawl_runtime *rt, struct stage *s, pawl_str name,
 {
     pawl_message *m = stage_send(rt, s, PAWL_MSG_SCHEDULE, SCHEDULE_UID, (pawl_str){0});
     m->name = name;
+    m->shard = rt_shard_of(rt, name);
     m->visible_ms = at_ms;
     return m;
 }

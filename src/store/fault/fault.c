@@ -2,28 +2,17 @@
 /*
  * store/fault/fault.c -- see the header.
  *
- * Every operation has the same body: ask, count, perhaps call, perhaps lie.
- * FAULTY() writes it once; only the three that move the caller's fence differ.
+ * The operations of lanes are in fault_shared.c.
  */
 #include "store/fault/fault.h"
 
 #include "base/attr.h"
 #include "base/limits.h"
+#include "store/fault/fault_private.h"
 #include "store/forward.h"
-#include "store/store.h"
+#include "store/store_shared.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-
-struct fault_store {
-    pawl_store base;
-    pawl_store_ops ops; /* what the inner store has */
-    pawl_store *inner;  /* owned */
-    fault_decide_fn *decide;
-    void *user;
-    void (*done)(void *user); /* NULL: not called */
-    atomic_uint_fast64_t calls[FAULT_OP_COUNT];
-};
 
 static const char *const op_names[] = {
 #define FAULT_OP_NAME(name) #name,
@@ -37,23 +26,18 @@ const char *fault_op_name(enum fault_op op)
     return op_names[op];
 }
 
-static struct fault_store *self(pawl_store *s)
+struct fault faulty_ask(pawl_store *s, enum fault_op op)
 {
-    return (struct fault_store *)s;
-}
-
-static struct fault ask(pawl_store *s, enum fault_op op)
-{
-    struct fault_store *f = self(s);
+    struct fault_store *f = faulty_self(s);
     uint64_t call = atomic_fetch_add(&f->calls[op], 1) + 1;
     return f->decide ? f->decide(f->user, op, call) : (struct fault){.kind = FAULT_NONE};
 }
 
-static pawl_status report(pawl_store *s, struct fault fault, enum fault_op op, pawl_status status,
+pawl_status faulty_report(pawl_store *s, struct fault fault, enum fault_op op, pawl_status status,
                           pawl_error *reterr)
 {
-    if (self(s)->done)
-        self(s)->done(self(s)->user);
+    if (faulty_self(s)->done)
+        faulty_self(s)->done(faulty_self(s)->user);
     if (fault.kind == FAULT_NONE)
         return status;
     error_set(reterr, fault.status, "%s: injected %s it was done", op_names[op],
@@ -61,25 +45,14 @@ static pawl_status report(pawl_store *s, struct fault fault, enum fault_op op, p
     return fault.status;
 }
 
-/* Our engine's thread is the inner store's too; returns what to set back. */
-static const pawl_store *inner_engine(pawl_store *s)
+const pawl_store *faulty_inner_engine(pawl_store *s)
 {
-    return store_engine_set(store_engine_is(s) ? self(s)->inner : NULL);
+    return store_engine_set(store_engine_is(s) ? faulty_self(s)->inner : NULL);
 }
-
-#define FAULTY(op, ...)                                                                            \
-    struct fault fault = ask(s, FAULT_OP_##op);                                                    \
-    pawl_status status = PAWL_OK;                                                                  \
-    if (fault.kind != FAULT_BEFORE) {                                                              \
-        const pawl_store *engine = inner_engine(s);                                                \
-        status = self(s)->inner->ops->op(self(s)->inner, __VA_ARGS__);                             \
-        (void)store_engine_set(engine);                                                            \
-    }                                                                                              \
-    return report(s, fault, FAULT_OP_##op, status, reterr)
 
 static void fault_caps(pawl_store *s, pawl_store_caps *ret)
 {
-    self(s)->inner->ops->caps(self(s)->inner, ret);
+    faulty_self(s)->inner->ops->caps(faulty_self(s)->inner, ret);
 }
 
 static pawl_status fault_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
@@ -90,24 +63,18 @@ static pawl_status fault_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pa
 static pawl_status fault_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                                 int64_t now_ms, pawl_error *reterr)
 {
-    struct fault fault = ask(s, FAULT_OP_commit);
-    pawl_status status = PAWL_OK;
-    pawl_fence moved = *fence;
-    if (fault.kind != FAULT_BEFORE)
-        status = self(s)->inner->ops->commit(self(s)->inner, &moved, rounds, count, now_ms, reterr);
-    if (fault.kind == FAULT_NONE)
-        *fence = moved;
-    return report(s, fault, FAULT_OP_commit, status, reterr);
+    FAULTY_FENCE(ops, commit, commit, rounds, count, now_ms, reterr);
 }
 
 static pawl_status fault_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                                  int64_t now_ms, bool *retcommitted, pawl_error *reterr)
 {
-    struct fault fault = ask(s, FAULT_OP_outcome);
+    struct fault fault = faulty_ask(s, FAULT_OP_outcome);
     pawl_status status = PAWL_OK;
     if (fault.kind == FAULT_NONE)
-        status = store_outcome(self(s)->inner, fence, rounds, count, now_ms, retcommitted, reterr);
-    return report(s, fault, FAULT_OP_outcome, status, reterr);
+        status = store_outcome(faulty_self(s)->inner, fence, rounds, count, now_ms, retcommitted,
+                               reterr);
+    return faulty_report(s, fault, FAULT_OP_outcome, status, reterr);
 }
 
 static pawl_status fault_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit,
@@ -146,47 +113,32 @@ STORE_FORWARDED(FORWARD)
 
 static void fault_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count)
 {
-    self(s)->inner->ops->abandon_messages(self(s)->inner, ids, count);
+    faulty_self(s)->inner->ops->abandon_messages(faulty_self(s)->inner, ids, count);
 }
 
 static void fault_abandon_work(pawl_store *s, const uint64_t *ids, size_t count)
 {
-    self(s)->inner->ops->abandon_work(self(s)->inner, ids, count);
+    faulty_self(s)->inner->ops->abandon_work(faulty_self(s)->inner, ids, count);
 }
 
 static pawl_status fault_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
                                pawl_error *reterr)
 {
-    struct fault fault = ask(s, FAULT_OP_purge);
-    pawl_status status = PAWL_OK;
-    pawl_fence moved = *fence;
-    if (fault.kind != FAULT_BEFORE)
-        status = self(s)->inner->ops->purge(self(s)->inner, &moved, limit, retleft, reterr);
-    if (fault.kind == FAULT_NONE)
-        *fence = moved;
-    return report(s, fault, FAULT_OP_purge, status, reterr);
+    FAULTY_FENCE(ops, purge, purge, limit, retleft, reterr);
 }
 
 static pawl_status fault_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
                                           uint64_t before_execution, uint64_t *retcount,
                                           pawl_error *reterr)
 {
-    struct fault fault = ask(s, FAULT_OP_prune_executions);
-    pawl_status status = PAWL_OK;
-    pawl_fence moved = *fence;
-    if (fault.kind != FAULT_BEFORE)
-        status = self(s)->inner->ops->prune_executions(self(s)->inner, &moved, uid,
-                                                       before_execution, retcount, reterr);
-    if (fault.kind == FAULT_NONE)
-        *fence = moved;
-    return report(s, fault, FAULT_OP_prune_executions, status, reterr);
+    FAULTY_FENCE(ops, prune_executions, prune_executions, uid, before_execution, retcount, reterr);
 }
 
 static pawl_status fault_space(pawl_store *s)
 {
-    struct fault fault = ask(s, FAULT_OP_space);
-    pawl_status status = self(s)->inner->ops->space(self(s)->inner);
-    return report(s, fault, FAULT_OP_space, status, NULL);
+    struct fault fault = faulty_ask(s, FAULT_OP_space);
+    pawl_status status = faulty_self(s)->inner->ops->space(faulty_self(s)->inner);
+    return faulty_report(s, fault, FAULT_OP_space, status, NULL);
 }
 
 static void fault_close(pawl_store *s)
@@ -198,11 +150,11 @@ static void fault_close(pawl_store *s)
 /* ---- Queues ----------------------------------------------------------------- */
 
 #define FAULTY_QUEUE(op, ...)                                                                      \
-    struct fault fault = ask(s, FAULT_OP_queue_read);                                              \
+    struct fault fault = faulty_ask(s, FAULT_OP_queue_read);                                       \
     pawl_status status = PAWL_OK;                                                                  \
     if (fault.kind != FAULT_BEFORE)                                                                \
-        status = self(s)->inner->ops->queues->op(self(s)->inner, __VA_ARGS__);                     \
-    return report(s, fault, FAULT_OP_queue_read, status, reterr)
+        status = faulty_self(s)->inner->ops->queues->op(faulty_self(s)->inner, __VA_ARGS__);       \
+    return faulty_report(s, fault, FAULT_OP_queue_read, status, reterr)
 
 static pawl_status fault_find_queue(pawl_store *s, pawl_str name, pawl_mem *mem,
                                     pawl_queue_row *ret, pawl_error *reterr)
@@ -335,6 +287,8 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
         f->ops.list_work_names = NULL;
         f->ops.read_named_work = NULL;
     }
+    if (store_is_shared(inner))
+        f->ops.shared = &fault_shared_ops;
     f->base.ops = &f->ops;
     f->inner = inner;
     f->decide = decide;
@@ -344,19 +298,19 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
 
 void fault_store_far(pawl_store *s)
 {
-    assert_that(store_has_load_histories(self(s)->inner));
-    self(s)->ops.load_histories = fault_load_histories;
+    assert_that(store_has_load_histories(faulty_self(s)->inner));
+    faulty_self(s)->ops.load_histories = fault_load_histories;
 }
 
 void fault_store_on_done(pawl_store *s, void (*done)(void *user))
 {
-    self(s)->done = done;
+    faulty_self(s)->done = done;
 }
 
 pawl_store *fault_store_release(pawl_store *s)
 {
     assert_that(is_faulty(s));
-    pawl_store *inner = self(s)->inner;
+    pawl_store *inner = faulty_self(s)->inner;
     free(s);
     return inner;
 }
@@ -364,5 +318,5 @@ pawl_store *fault_store_release(pawl_store *s)
 uint64_t fault_store_calls(pawl_store *s, enum fault_op op)
 {
     assert_that(is_faulty(s) && op < FAULT_OP_COUNT);
-    return atomic_load(&self(s)->calls[op]);
+    return atomic_load(&faulty_self(s)->calls[op]);
 }

@@ -26,7 +26,8 @@
     X(read_work) X(has_key) X(list) X(depths) X(read_quarantine)                        \
     X(read_object) X(list_objects) X(purge)                                             \
     X(prune_executions) X(space) X(queue_read) X(outcome) X(load_histories)\
-    X(list_work_names) X(read_named_work)
+    X(list_work_names) X(read_named_work)                                               \
+    X(join) X(claim) X(adopt) X(new_ids) X(give) X(leave) X(bury) X(view)
 /* clang-format on */
 
 enum fault_op {
