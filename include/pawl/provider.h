@@ -569,10 +569,9 @@ typedef struct pawl_shared_ops {
      */
     pawl_status (*adopt)(pawl_store *s, pawl_fence *fence, pawl_error *reterr);
 
-    /* new_ids [engine]: at least half of PAWL_ID_BLOCK ids more: next_id and end_id change.  No
-     * commit.  The caller asks in time: a commit that uses an id from end_id on is misuse.
-     *   E4  holds.  Of a lane that has been alone since it took, next_id stays: ids go on
-     *       without a gap. */
+    /* new_ids [engine]: there are at least half of PAWL_ID_BLOCK ids from now on; next_id and end_id
+     * change as E4 has it.  No commit.  The caller asks in time: a commit that uses an id from
+     * end_id on is misuse.  Of a lane that has been alone since it took, next_id stays: its ids go on without a gap. */
     pawl_status (*new_ids)(pawl_store *s, pawl_fence *fence, pawl_error *reterr);
 
     /*
@@ -589,9 +588,9 @@ typedef struct pawl_shared_ops {
      *       part; fence->mail has those that are not the lane's, of all rounds that were accepted.
      *       A message with the label of another lane is not taken.
      *   E9  The lane of its shard finds it: after a hint() that came after the commit, or before.
-     *   E10 An update with `relabel` changes the label.  With that of another lane the message is
+     *   E10  An update with `relabel` changes the label.  With that of another lane the message is
      *       free, found by that lane (E9), and fence->mail has it.
-     *   E11 Two lanes that insert one id, of an instance, a message or an object (V1), at the same
+     *   E11  Two lanes that insert one id, of an instance, a message or an object (V1), at the same
      *       time: one is accepted, the other refused as by C3; neither waits for ever.
      */
 
@@ -602,30 +601,30 @@ typedef struct pawl_shared_ops {
     /*
      * give [engine]: `shards`, all in fence->shards, leave this lane; `heir`, the epoch of a lane
      * that lives, gets them; 0: they have no lane.
-     *   E14 In one commit.  They are not in fence->shards any more; the heir has them with its next
+     *   E14  In one commit.  They are not in fence->shards any more; the heir has them with its next
      *       adopt.
-     *   E15 CONFLICT when the heir does not live: nothing changed, the fence did not move.
+     *   E15  CONFLICT when the heir does not live: nothing changed, the fence did not move.
      */
     pawl_status (*give)(pawl_store *s, pawl_fence *fence, uint64_t shards, uint64_t heir,
                         pawl_error *reterr);
 
     /* leave [engine]: give all shards to no lane, and end this lane.
-     *   E16 In one commit, the last one of the lane: the epoch is over. */
+     *   E16  In one commit, the last one of the lane: the epoch is over. */
     pawl_status (*leave)(pawl_store *s, pawl_fence *fence, pawl_error *reterr);
 
     /*
      * bury [keeper]: end the lane of this epoch, which is dead; its shards go to those that live.
      * NOT_FOUND: no such lane lives (any more); nothing changed.
-     *   E12 Once it returned OK no commit of that lane happens: they are FENCED.
-     *   E13 Every commit of it that happened is seen by who adopts its shards.  A commit that was
+     *   E12  Once it returned OK no commit of that lane happens: they are FENCED.
+     *   E13  Every commit of it that happened is seen by who adopts its shards.  A commit that was
      *       under way happened as a whole or never will (outcome() there: FENCED).
-     *   E17 Each of its shards, the lowest first, goes to the lane that has the fewest then (of
+     *   E17  Each of its shards, the lowest first, goes to the lane that has the fewest then (of
      *       several: the lowest epoch); none lives: they have no lane.
      */
     pawl_status (*bury)(pawl_store *s, uint64_t epoch, int64_t now_ms, pawl_error *reterr);
 
     /* view [keeper]: who lives and who has what.
-     *   E18 As of one moment.  Every shard is in one of the lanes or in `free`. */
+     *   E18  As of one moment.  Every shard is in one of the lanes or in `free`. */
     pawl_status (*view)(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret, pawl_error *reterr);
 } pawl_shared_ops;
 

@@ -152,7 +152,7 @@ static void t4_nobody_commits_without_a_take(struct probe *t)
 {
     pawl_error err = {0};
     t->factory->close(t->factory->user, t->store); /* a store that was never taken */
-    t->store = t->factory->open(t->factory->user, &err);
+    t->store = t->first = t->factory->open(t->factory->user, &err);
     CHECK(t->store);
     t->fence = (pawl_fence){.epoch = 0, .next_id = 100};
     CHECK_STATUS(commit(insert(t, "a")), PAWL_FENCED);

@@ -313,9 +313,9 @@ static void r4_taken_work_says_by_which_epoch(struct probe *t)
     }
 }
 
-/* ---- Lanes --------------------------------------------------------------------------------- */
+/* ---- Names of work --------------------------------------------------------------------------------- */
 
-static void need_lanes(struct probe *t)
+static void needs_work_names(struct probe *t)
 {
     const pawl_store_ops *ops = t->store->ops;
     if (ops->size < offsetof(pawl_store_ops, read_named_work) + sizeof(ops->read_named_work) ||
@@ -323,7 +323,7 @@ static void need_lanes(struct probe *t)
         probe_skip(t);
 }
 
-static const char *lanes(struct probe *t, uint32_t limit)
+static const char *work_names(struct probe *t, uint32_t limit)
 {
     char text[400] = "";
     pawl_str after = {0};
@@ -341,7 +341,7 @@ static const char *lanes(struct probe *t, uint32_t limit)
     return pawl_mem_printf(t->mem, "%s", text).ptr;
 }
 
-static const char *lane(struct probe *t, const char *name, uint32_t limit)
+static const char *named_work(struct probe *t, const char *name, uint32_t limit)
 {
     char text[400] = "";
     pawl_work_list list = {0};
@@ -360,9 +360,9 @@ static const char *lane(struct probe *t, const char *name, uint32_t limit)
 
 static void w4_every_name_once_in_order(struct probe *t)
 {
-    need_lanes(t);
+    needs_work_names(t);
     pawl_row a = make(t, "a");
-    CHECK_TEXT(lanes(t, 10), "");
+    CHECK_TEXT(work_names(t, 10), "");
     enqueue(t, &a, "b//050/k");
     enqueue(t, &a, "a");
     enqueue(t, &a, "b//050/k");
@@ -372,14 +372,14 @@ static void w4_every_name_once_in_order(struct probe *t)
         (pawl_work){.name = pawl_s("out"), .lock_token = pawl_s("t"), .lock_until_ms = t->now + 9});
     enqueue_work(t, &a, (pawl_work){.name = pawl_s("held"), .lock_epoch = t->fence.epoch});
     for (uint32_t limit = 1; limit < 6; limit++)
-        CHECK_TEXT(lanes(t, limit), "a b//050/k late out");
+        CHECK_TEXT(work_names(t, limit), "a b//050/k late out");
     take(t); /* what an earlier epoch had taken is free again (T3) */
-    CHECK_TEXT(lanes(t, 2), "a b//050/k held late out");
+    CHECK_TEXT(work_names(t, 2), "a b//050/k held late out");
 }
 
 static void w5_rows_that_are_not_free_in_the_order_of_their_time(struct probe *t)
 {
-    need_lanes(t);
+    needs_work_names(t);
     pawl_row a = make(t, "a");
     enqueue(t, &a, "l");
     enqueue_work(t, &a, (pawl_work){.name = pawl_s("l"), .visible_ms = t->now + 30});
@@ -388,11 +388,11 @@ static void w5_rows_that_are_not_free_in_the_order_of_their_time(struct probe *t
     enqueue_work(
         t, &a,
         (pawl_work){.name = pawl_s("l"), .lock_token = pawl_s("t"), .lock_until_ms = t->now + 20});
-    CHECK_TEXT(lane(t, "l", 10), "10 t0 30");
-    CHECK_TEXT(lane(t, "l", 2), "10 t0");
+    CHECK_TEXT(named_work(t, "l", 10), "10 t0 30");
+    CHECK_TEXT(named_work(t, "l", 2), "10 t0");
     CHECK_TEXT(fetch_named(t, "l", 10), "l"); /* nothing was taken by reading */
     tick(t, 10);
-    CHECK_TEXT(lane(t, "l", 10), "t0 20");
+    CHECK_TEXT(named_work(t, "l", 10), "t0 20");
     CHECK_TEXT(fetch_named(t, "l", 10), "l");
 }
 

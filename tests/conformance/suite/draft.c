@@ -119,6 +119,7 @@ uint64_t draft_message(struct draft *d, pawl_message m)
 {
     m.id = m.id ? m.id : new_id(d->t);
     m.uid = m.uid || m.instance.len > 0 ? m.uid : d->round.uid;
+    m.shard = m.shard ? m.shard : d->row.shard;
     m.kind = m.kind ? m.kind : PAWL_MSG_EXTERNAL_RAISED;
     m.created_ms = m.created_ms ? m.created_ms : d->t->now;
     *SLOT(messages, message_count) = m;
@@ -134,6 +135,7 @@ uint64_t draft_work(struct draft *d, pawl_work w)
 {
     w.id = w.id ? w.id : new_id(d->t);
     w.uid = w.uid ? w.uid : d->round.uid;
+    w.shard = w.shard ? w.shard : d->row.shard;
     w.execution = w.execution ? w.execution : 1;
     w.scheduled_ms = w.scheduled_ms ? w.scheduled_ms : d->t->now;
     *SLOT(work, work_count) = w;
@@ -244,11 +246,21 @@ pawl_row make(struct probe *t, const char *id)
     return d->row;
 }
 
+pawl_row make_in(struct probe *t, const char *id, uint32_t shard)
+{
+    needs_lanes(t);
+    struct draft *d = insert(t, id);
+    d->row.shard = shard;
+    must(d);
+    return d->row;
+}
+
 uint64_t deliver_at(struct probe *t, const pawl_row *to, const char *data, int64_t visible_ms)
 {
     struct draft *d = free_round(t);
     uint64_t id = draft_message(
-        d, (pawl_message){.uid = to->uid, .data = pawl_s(data), .visible_ms = visible_ms});
+        d, (pawl_message){
+               .uid = to->uid, .shard = to->shard, .data = pawl_s(data), .visible_ms = visible_ms});
     must(d);
     return id;
 }
@@ -264,6 +276,7 @@ uint64_t enqueue_work(struct probe *t, const pawl_row *of, pawl_work w)
 {
     struct draft *d = free_round(t);
     w.uid = of->uid;
+    w.shard = of->shard;
     uint64_t id = draft_work(d, w);
     must(d);
     return id;

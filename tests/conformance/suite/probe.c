@@ -55,10 +55,127 @@ void take(struct probe *t)
 void die(struct probe *t)
 {
     pawl_error err = {0};
-    t->store = t->factory->reopen(t->factory->user, t->store, &err);
+    CHECK(t->store == t->first);
+    t->store = t->first = t->factory->reopen(t->factory->user, t->store, &err);
     if (!t->store)
         probe_fail(t, __FILE__, __LINE__, "reopen failed: %s", err.text);
 }
+
+/* ---- Several lanes -------------------------------------------------------- */
+
+void needs_lanes(struct probe *t)
+{
+    if (!caps_of(t).shared)
+        probe_skip(t);
+}
+
+const pawl_shared_ops *shared(struct probe *t)
+{
+    return t->store->ops->shared;
+}
+
+struct side another(struct probe *t)
+{
+    pawl_error err = {0};
+    needs_lanes(t);
+    for (int i = 0; i < SIDES_MAX; i++) {
+        if (t->sides[i])
+            continue;
+        t->sides[i] = shared(t)->another(t->store, &err);
+        if (!t->sides[i])
+            probe_fail(t, __FILE__, __LINE__, "there is no further handle: %s", err.text);
+        return (struct side){.store = t->sides[i]};
+    }
+    probe_fail(t, __FILE__, __LINE__, "too many handles");
+}
+
+struct side beside(struct probe *t)
+{
+    struct side b = another(t);
+    MUST(shared(t)->join(b.store, 0, t->now, &b.fence, reterr));
+    return b;
+}
+
+void speak_for(struct probe *t, struct side *other)
+{
+    struct side own = {t->store, t->fence};
+    t->store = other->store;
+    t->fence = other->fence;
+    *other = own;
+}
+
+void side_close(struct probe *t, struct side *side)
+{
+    for (int i = 0; i < SIDES_MAX; i++)
+        if (t->sides[i] == side->store)
+            t->sides[i] = NULL;
+    side->store->ops->close(side->store);
+    side->store = NULL;
+}
+
+void sides_close(struct probe *t)
+{
+    for (int i = 0; i < SIDES_MAX; i++)
+        if (t->sides[i])
+            t->sides[i]->ops->close(t->sides[i]);
+}
+
+void adopt(struct probe *t)
+{
+    MUST(shared(t)->adopt(t->store, &t->fence, reterr));
+}
+
+void claim(struct probe *t, uint64_t shards)
+{
+    MUST(shared(t)->claim(t->store, &t->fence, shards, reterr));
+    adopt(t);
+}
+
+void hand_over(struct probe *t, struct side *heir, uint64_t shards)
+{
+    MUST(shared(t)->give(t->store, &t->fence, shards, heir->fence.epoch, reterr));
+    speak_for(t, heir);
+    adopt(t);
+    speak_for(t, heir);
+}
+
+void bury(struct probe *t, uint64_t epoch)
+{
+    MUST(shared(t)->bury(t->store, epoch, t->now, reterr));
+}
+
+void hint(struct probe *t, uint64_t shards)
+{
+    shared(t)->hint(t->store, shards);
+}
+
+pawl_lane_view lanes(struct probe *t)
+{
+    pawl_lane_view view = {.size = sizeof(view)};
+    MUST(shared(t)->view(t->store, t->mem, &view, reterr));
+    return view;
+}
+
+static pawl_str digits_of(struct probe *t, pawl_str text, uint64_t shards)
+{
+    text = pawl_mem_printf(t->mem, "%.*s%s%s", PAWL_FMT(text), text.len ? " " : "",
+                           shards & 0xff ? "" : "-");
+    for (int i = 0; i < 8; i++)
+        if (shards >> i & 1)
+            text = pawl_mem_printf(t->mem, "%.*s%d", PAWL_FMT(text), i);
+    return text;
+}
+
+const char *owners(struct probe *t)
+{
+    pawl_lane_view view = lanes(t);
+    pawl_str text = {0};
+    for (size_t i = 0; i < view.lane_count; i++)
+        text = digits_of(t, text, view.lanes[i].shards);
+    return digits_of(t, text, view.free).ptr;
+}
+
+/* ---- The store as a whole -------------------------------------------------- */
 
 pawl_store_caps caps_of(struct probe *t)
 {
@@ -95,7 +212,7 @@ struct words {
     size_t count;
 };
 
-static const char *join(struct probe *t, struct words words)
+static const char *joined(struct probe *t, struct words words)
 {
     size_t len = 1;
     for (size_t i = 0; i < words.count; i++)
@@ -117,7 +234,7 @@ static const char *join(struct probe *t, struct words words)
                                (list).count};                                                      \
         for (size_t i = 0; i < (list).count; i++)                                                  \
             words_.items[i] = (list).items[i].field;                                               \
-        return join(t, words_);                                                                    \
+        return joined(t, words_);                                                                  \
     } while (0)
 
 const char *fetch(struct probe *t, uint32_t limit)

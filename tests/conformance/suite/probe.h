@@ -23,11 +23,15 @@
 
 #include <setjmp.h>
 
+#define SIDES_MAX 8
+
 struct probe {
     const pawl_conformance_factory *factory;
     const char *file; /* of a spec */
     pawl_store *store;
     pawl_fence fence;
+    pawl_store *first;            /* the handle that the factory opened */
+    pawl_store *sides[SIDES_MAX]; /* further handles that are open */
     pawl_mem *mem;
     int64_t now;
     jmp_buf out;
@@ -83,6 +87,35 @@ void die(struct probe *t);  /* the process dies, the data is opened again; not y
 void tick(struct probe *t, int64_t ms);
 uint64_t new_id(struct probe *t); /* from the fence */
 
+/* ---- Several lanes -------------------------------------------------------- */
+
+/* An engine beside.  The probe speaks for one engine at a time; speak_for() changes places with another:
+ *
+ *     struct side b = beside(t);      joined, without shards
+ *     hand_over(t, &b, 1 << 5);           the probe gives b shard 5, and b adopts it
+ *     speak_for(t, &b);                    the probe is b now, and `b` is who it was
+ */
+struct side {
+    pawl_store *store;
+    pawl_fence fence;
+};
+
+void needs_lanes(struct probe *t); /* skip the test where lanes cannot share the store */
+struct side another(struct probe *t);
+struct side beside(struct probe *t);
+void speak_for(struct probe *t, struct side *other);
+void side_close(struct probe *t, struct side *side); /* the handle; its lane stays */
+void sides_close(struct probe *t);                   /* all of them, at the end */
+void claim(struct probe *t, uint64_t shards);        /* what is free of them; and adopt */
+void adopt(struct probe *t);
+void hand_over(struct probe *t, struct side *heir, uint64_t shards);
+void bury(struct probe *t, uint64_t epoch);
+void hint(struct probe *t, uint64_t shards);
+/* "12 -" : shards below 8 of each lane, by epoch, a lane a word; then the free ones: "12 - 0" */
+const char *owners(struct probe *t);
+pawl_lane_view lanes(struct probe *t);
+const pawl_shared_ops *shared(struct probe *t);
+
 /* ---- Rounds -------------------------------------------------------------- */
 
 struct draft {
@@ -108,7 +141,7 @@ struct draft *remove_round(struct probe *t, pawl_row *row); /* REMOVE */
 
 uint64_t draft_event(struct draft *d, const char *data); /* its rid */
 void draft_continue(struct draft *d, const char *data); /* ContinueAsNew; first event of the next */
-/* Zero fields get defaults: id, and uid of the round. */
+/* Zero fields get defaults: id; uid and shard of the round. */
 uint64_t draft_message(struct draft *d, pawl_message m);
 uint64_t draft_mail(struct draft *d, const char *data); /* visible at once */
 uint64_t draft_work(struct draft *d, pawl_work w);
@@ -135,6 +168,7 @@ pawl_status commit_all(struct probe *t, struct draft **drafts, size_t count);
 /* ---- Shortcuts: one round each, which must be accepted --------------------- */
 
 pawl_row make(struct probe *t, const char *id);
+pawl_row make_in(struct probe *t, const char *id, uint32_t shard);
 uint64_t deliver(struct probe *t, const pawl_row *to, const char *data); /* free and visible */
 uint64_t deliver_at(struct probe *t, const pawl_row *to, const char *data, int64_t visible_ms);
 uint64_t enqueue(struct probe *t, const pawl_row *of, const char *name); /* free and visible */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define TEST_SECONDS_MAX 120
-#define CLAUSES_MAX      128
+#define CLAUSES_MAX      160
 #define STORES_MAX       8
 #define START_MS         1000000
 
@@ -78,7 +78,7 @@ static enum outcome run_here(const pawl_conformance_factory *factory, const stru
 {
     struct probe t = {.factory = factory, .file = c->file, .mem = pawl_mem_new(), .now = START_MS};
     pawl_error err = {0};
-    t.store = factory->open(factory->user, &err);
+    t.store = t.first = factory->open(factory->user, &err);
     if (!t.store) {
         snprintf(failure, size, "cannot open a store: %s", err.text);
         pawl_mem_free(t.mem);
@@ -91,8 +91,9 @@ static enum outcome run_here(const pawl_conformance_factory *factory, const stru
             needs_delays(&t);
         c->run(&t);
     }
-    if (t.store)
-        factory->close(factory->user, t.store);
+    sides_close(&t);
+    if (t.first)
+        factory->close(factory->user, t.first);
     pawl_mem_free(t.mem);
     snprintf(failure, size, "%s", t.failure);
     return t.failure[0] ? FAILED : t.skipped ? SKIPPED : PASSED;
