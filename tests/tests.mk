@@ -33,7 +33,7 @@ $(B)/tests/libharness.a: $(B)/obj/tests/harness.o $(B)/obj/tests/scratch.o
 
 # The conformance suite, for people who write a store.  One object whose only
 # global names are the public ones.
-SUITEOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/conformance/suite/*.c) src/store/fault/fault.c \
+SUITEOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/conformance/suite/*.c) src/store/fault/fault.c src/store/fault/fault_shared.c \
               $(addprefix src/base/,attr.c limits.c utf8.c))
 ARCHIVES.conformance := $(B)/libpawl-conformance.a
 

@@ -582,8 +582,8 @@ typedef struct pawl_shared_ops {
      *   E6  CONFLICT (why: ELSEWHERE, or what C3 says) when the instance of a round, or that
      *       which it inserts, has a label that is not in fence->shards.
      *   E7  A message with PAWL_SHARD_LOOK gets the label of the instance it is for, by uid or by
-     *       name, that was committed before the call or is made by an earlier round of it; of
-     *       nobody: pawl_shard_of(instance).
+     *       name, that was committed before the call or is made by an earlier round of it; when
+     *       there is none: pawl_shard_of(instance).
      *   E8  Messages may have any label.  The label of each is in `shards` of the round's extra
      *       part; fence->mail has those that are not the lane's, of all rounds that were accepted.
      *       A message with the label of another lane is not taken.
@@ -616,14 +616,14 @@ typedef struct pawl_shared_ops {
      * bury [keeper]: end the lane of this epoch, which is dead; its shards go to those that live.
      * NOT_FOUND: no such lane lives (any more); nothing changed.
      *   E12  Once it returned OK no commit of that lane happens: they are FENCED.
-     *   E13  Every commit of it that happened is seen by who adopts its shards.  A commit that was
+     *   E13  Every commit of it that happened is seen by the lane that adopts its shards.  A commit that was
      *       under way happened as a whole or never will (outcome() there: FENCED).
      *   E17  Each of its shards, the lowest first, goes to the lane that has the fewest then (of
      *       several: the lowest epoch); none lives: they have no lane.
      */
     pawl_status (*bury)(pawl_store *s, uint64_t epoch, int64_t now_ms, pawl_error *reterr);
 
-    /* view [keeper]: who lives and who has what.
+    /* view [keeper]: which lanes live, and what each has.
      *   E18  As of one moment.  Every shard is in one of the lanes or in `free`. */
     pawl_status (*view)(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret, pawl_error *reterr);
 } pawl_shared_ops;

@@ -14,7 +14,7 @@ static const uint64_t key[2] = {UINT64_C(0x7061776c20736861), UINT64_C(0x7264732
 
 uint32_t pawl_shard_of(pawl_str id)
 {
-    return (uint32_t)(siphash24(key, id.ptr, id.len) % PAWL_SHARDS);
+    return (uint32_t)(siphash24(key, id.ptr, id.ptr ? id.len : 0) % PAWL_SHARDS);
 }
 
 uint32_t pawl_shard_of_queue(pawl_str name)
@@ -22,7 +22,7 @@ uint32_t pawl_shard_of_queue(pawl_str name)
     static const char end[] = "-deadletter";
     const size_t n = sizeof(end) - 1;
 
-    if (name.len > n && memcmp(name.ptr + name.len - n, end, n) == 0)
+    if (name.ptr && name.len > n && memcmp(name.ptr + name.len - n, end, n) == 0)
         name.len -= n;
     return pawl_shard_of(name);
 }

@@ -15,9 +15,9 @@ void dump_row(struct buf *out, const pawl_row *r)
                (int)r->state, r->execution, r->last_seq, r->last_rid, r->first_rid, r->created_ms,
                r->updated_ms);
     buf_printf(out,
-               " parent %" PRIu64 "/%" PRIu64 "/%" PRIu64 " '%.*s' out '%.*s' status '%.*s' "
-               "finding '%.*s'\n",
-               r->parent_uid, r->parent_execution, r->parent_ref, PAWL_FMT(r->parent_id),
+               " shard %u parent %" PRIu64 "/%" PRIu64 "/%" PRIu64
+               " '%.*s' out '%.*s' status '%.*s' finding '%.*s'\n",
+               r->shard, r->parent_uid, r->parent_execution, r->parent_ref, PAWL_FMT(r->parent_id),
                PAWL_FMT(r->output), PAWL_FMT(r->custom_status), PAWL_FMT(r->finding));
 }
 
@@ -36,10 +36,11 @@ void dump_messages(struct buf *out, const pawl_message_list *list)
         const pawl_message *m = &list->items[i];
         buf_printf(out,
                    "message %" PRIu64 " to %" PRIu64 " '%.*s' kind %d x%" PRIu64 " ref %" PRIu64
-                   " '%.*s' '%.*s' %.*s visible %" PRId64 " created %" PRId64 " attempt %u%s\n",
+                   " '%.*s' '%.*s' %.*s visible %" PRId64 " created %" PRId64
+                   " attempt %u shard %u%s\n",
                    m->id, m->uid, PAWL_FMT(m->instance), m->kind, m->execution, m->ref,
                    PAWL_FMT(m->name), PAWL_FMT(m->data), PAWL_FMT(m->attrs), m->visible_ms,
-                   m->created_ms, m->attempt, m->mailbox ? " mailbox" : "");
+                   m->created_ms, m->attempt, m->shard, m->mailbox ? " mailbox" : "");
     }
 }
 
@@ -49,9 +50,9 @@ void dump_work(struct buf *out, const pawl_work_list *list)
         const pawl_work *w = &list->items[i];
         buf_printf(out,
                    "work %" PRIu64 " of %" PRIu64 " '%.*s' x%" PRIu64 " ref %" PRIu64
-                   " %.*s '%.*s' %.*s attempt %u crashes %u",
+                   " %.*s '%.*s' %.*s attempt %u crashes %u shard %u",
                    w->id, w->uid, PAWL_FMT(w->instance), w->execution, w->ref, PAWL_FMT(w->name),
-                   PAWL_FMT(w->input), PAWL_FMT(w->attrs), w->attempt, w->crashes);
+                   PAWL_FMT(w->input), PAWL_FMT(w->attrs), w->attempt, w->crashes, w->shard);
         buf_printf(out,
                    " visible %" PRId64 " scheduled %" PRId64 " deadline %" PRId64
                    " error '%.*s' epoch %" PRIu64 " token '%.*s' until %" PRId64 "\n",

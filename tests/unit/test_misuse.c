@@ -573,6 +573,8 @@ static void try_values(void *arg)
     SAYS(false, pawl_str_eq(odd, (pawl_str){"12345", 5}));
     SAYS(false, pawl_str_is(odd, "12345"));
     SAYS(true, pawl_str_is((pawl_str){0}, NULL));
+    SAYS(pawl_shard_of((pawl_str){0}), pawl_shard_of(odd));
+    SAYS(pawl_shard_of((pawl_str){0}), pawl_shard_of_queue(odd));
     SAYS(0, pawl_event_kind_of(odd));
     SAYS(false, pawl_json_valid(odd, &at));
     SAYS(false, pawl_json_valid(odd, NULL));

@@ -15,7 +15,8 @@
  *
  * An actor (a, b, c) is an engine: it has its own fence and its own idea of every
  * instance, as of its last successful round or `look`.  `lost` before a verb lets
- * its commit happen and its reply get lost.  docs/internals/store.md has the verbs.
+ * its commit happen and its reply get lost.  An actor that joins is a lane beside the others, with
+ * a handle of its own.  docs/internals/store.md has the verbs.
  */
 #include "suite.h"
 
@@ -39,6 +40,7 @@ struct named {
 struct spec {
     struct probe *t;
     pawl_fence fences[ACTORS];
+    pawl_store *stores[ACTORS]; /* of actors that joined; NULL: the first one */
     struct named names[NAMES_MAX];
     size_t name_count;
     int actor;
@@ -116,6 +118,7 @@ static const char *do_take(struct spec *s)
 static const char *do_start(struct spec *s)
 {
     struct draft *d = insert(s->t, word(s, 1));
+    d->row.shard = s->count > 2 ? (uint32_t)atoi(word(s, 2)) : 0;
     d->from = view(s, 1);
     return say(s, d);
 }
@@ -156,6 +159,7 @@ static const char *do_mail(struct spec *s)
 {
     struct draft *d = free_round(s->t);
     uint64_t id = draft_message(d, (pawl_message){.uid = view(s, 1)->uid,
+                                                  .shard = view(s, 1)->shard,
                                                   .data = pawl_s(word(s, 2)),
                                                   .visible_ms = later(s, 3)});
     named(s, word(s, 2))->id = id;
@@ -237,6 +241,74 @@ static const char *do_mailbox(struct spec *s)
     return mailbox(s->t, find(s->t, word(s, 1)).uid, NULL);
 }
 
+/* ---- Lanes ---------------------------------------------------------------- */
+
+static const char *do_join(struct spec *s)
+{
+    if (!s->stores[s->actor])
+        s->stores[s->actor] = another(s->t).store;
+    s->t->store = s->stores[s->actor];
+    return pawl_status_code(shared(s->t)->join(s->t->store, 0, s->t->now, &s->t->fence, NULL));
+}
+
+static uint64_t shard_at(struct spec *s, size_t i)
+{
+    return UINT64_C(1) << atoi(word(s, i));
+}
+
+/* The epoch of the actor that the word names; "free": of none. */
+static uint64_t epoch_at(struct spec *s, size_t i)
+{
+    struct probe *t = s->t;
+    const char *who = word(s, i);
+    if (strcmp(who, "free") == 0)
+        return 0;
+    CHECK(who[0] >= 'a' && who[0] < 'a' + ACTORS && !who[1]);
+    return s->fences[who[0] - 'a'].epoch;
+}
+
+static const char *do_claim(struct spec *s)
+{
+    return pawl_status_code(shared(s->t)->claim(s->t->store, &s->t->fence, shard_at(s, 1), NULL));
+}
+
+static const char *do_adopt(struct spec *s)
+{
+    return pawl_status_code(shared(s->t)->adopt(s->t->store, &s->t->fence, NULL));
+}
+
+static const char *do_give(struct spec *s)
+{
+    return pawl_status_code(
+        shared(s->t)->give(s->t->store, &s->t->fence, shard_at(s, 1), epoch_at(s, 2), NULL));
+}
+
+static const char *do_leave(struct spec *s)
+{
+    return pawl_status_code(shared(s->t)->leave(s->t->store, &s->t->fence, NULL));
+}
+
+static const char *do_bury(struct spec *s)
+{
+    return pawl_status_code(shared(s->t)->bury(s->t->store, epoch_at(s, 1), s->t->now, NULL));
+}
+
+static const char *do_hint(struct spec *s)
+{
+    hint(s->t, PAWL_SHARDS_ALL);
+    return "ok";
+}
+
+/* A message goes where its instance is. */
+static const char *do_relabel(struct spec *s)
+{
+    struct draft *d = free_round(s->t);
+    draft_update_message(d, (pawl_message_update){.id = named(s, word(s, 1))->id,
+                                                  .relabel = true,
+                                                  .shard = (uint32_t)atoi(word(s, 2))});
+    return say(s, d);
+}
+
 static const struct {
     const char *name;
     verb_fn *run;
@@ -259,6 +331,14 @@ static const struct {
     {"jobs",     do_jobs    },
     {"history",  do_history },
     {"mailbox",  do_mailbox },
+    {"join",     do_join    },
+    {"claim",    do_claim   },
+    {"adopt",    do_adopt   },
+    {"give",     do_give    },
+    {"leave",    do_leave   },
+    {"bury",     do_bury    },
+    {"hint",     do_hint    },
+    {"relabel",  do_relabel },
 };
 
 static const char *run_verb(struct spec *s)
@@ -272,9 +352,11 @@ static const char *run_verb(struct spec *s)
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].name, word(s, 0)) != 0)
             continue;
+        t->store = s->stores[s->actor] ? s->stores[s->actor] : t->first;
         t->fence = s->fences[s->actor];
         const char *said = verbs[i].run(s);
         s->fences[s->actor] = t->fence;
+        t->store = t->first;
         return said;
     }
     probe_fail(t, __FILE__, __LINE__, "no such verb: %s", s->words[0]);
