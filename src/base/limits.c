@@ -100,9 +100,9 @@ bool check_name(const char *what, pawl_str name, pawl_error *reterr)
     return false;
 }
 
-bool check_lane_key(pawl_str key, pawl_error *reterr)
+bool check_tray_key(pawl_str key, pawl_error *reterr)
 {
-    return check_text("key", key, LIMIT_LANE_KEY_BYTES, reterr);
+    return check_text("key", key, LIMIT_TRAY_KEY_BYTES, reterr);
 }
 
 bool check_details(pawl_str details, pawl_error *reterr)

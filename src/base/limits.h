@@ -16,7 +16,7 @@
 #define ID_OF_QUEUE             "queue~" /* then the queue's name, '~', the message's number */
 #define LIMIT_VERSION_BYTES     64
 #define LIMIT_KEY_BYTES         128 /* idempotency key */
-#define LIMIT_LANE_KEY_BYTES    128 /* for whom a call is */
+#define LIMIT_TRAY_KEY_BYTES    128 /* for whom a call is */
 #define LIMIT_PRIORITY          999 /* of a call, 1 first */
 #define LIMIT_PRIORITY_DEFAULT  100
 #define LIMIT_REASON_BYTES      4096 /* of cancel, terminate, suspend */
@@ -51,7 +51,7 @@ bool id_is_of_queue(pawl_str id);
 /* A name: 1..255 bytes of UTF-8 without '/' or control characters; `what` is "activity name" etc. */
 bool check_name(const char *what, pawl_str name, pawl_error *reterr);
 /* For whom a call is: 1..128 bytes of UTF-8 without control characters. */
-bool check_lane_key(pawl_str key, pawl_error *reterr);
+bool check_tray_key(pawl_str key, pawl_error *reterr);
 /* Of a heartbeat: at most 16 KiB. */
 bool check_details(pawl_str details, pawl_error *reterr);
 /* A queue's name: as a name, not "." or ".." (they are no words for a URL); "-deadletter" behind it

@@ -62,7 +62,7 @@ static void check_turn(struct decision *d, const pawl_call_opts *opts)
 {
     pawl_error err;
 
-    if (d->refusal[0] == '\0' && opts->key && !check_lane_key(pawl_s(opts->key), &err))
+    if (d->refusal[0] == '\0' && opts->key && !check_tray_key(pawl_s(opts->key), &err))
         judge_refuse(d, "%s", err.text);
     if (d->refusal[0] == '\0' && opts->priority > LIMIT_PRIORITY)
         judge_refuse(d, "priority is %u, limit 1..%d", opts->priority, LIMIT_PRIORITY);

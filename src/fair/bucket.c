@@ -122,7 +122,7 @@ static void let_go(struct fair *f, struct fair_bucket *b)
 
 void bucket_forget_if_unused(struct fair *f, struct fair_bucket *b, int64_t now_us)
 {
-    if (b->lanes || b->in_use || b->dirty)
+    if (b->trays || b->in_use || b->dirty)
         return;
     heap_remove(&f->due, &b->due);
     if (b->limit->interval_us && b->free_us > now_us) { /* it owes: known until it does not */
@@ -198,7 +198,7 @@ static struct fair_hang *hang_of(struct fair_bucket *b, struct fair_class *c)
         return h;
     h = calloc(1, sizeof(*h));
     need_memory(h);
-    heap_init(&h->lanes);
+    heap_init(&h->trays);
     h->bucket = b;
     h->class = c;
     h->next = b->hangs;
@@ -209,34 +209,34 @@ static struct fair_hang *hang_of(struct fair_bucket *b, struct fair_class *c)
 static void drop_empty_hangs(struct fair_bucket *b)
 {
     for (struct fair_hang **at = &b->hangs, *h; (h = *at);) {
-        if (h->awake || heap_top(&h->lanes)) {
+        if (h->awake || heap_top(&h->trays)) {
             at = &h->next;
             continue;
         }
         *at = h->next;
-        heap_deinit(&h->lanes);
+        heap_deinit(&h->trays);
         free(h);
     }
 }
 
-void lane_unhang(struct fair_lane *lane)
+void tray_unhang(struct fair_tray *tray)
 {
-    struct fair_hang *h = lane->hung;
-    heap_remove(&h->lanes, &lane->node);
+    struct fair_hang *h = tray->hung;
+    heap_remove(&h->trays, &tray->node);
     h->bucket->hanging--;
-    h->bucket->limit->waiting -= lane->waiting;
-    lane->hung = NULL;
-    lane->state = FAIR_IDLE;
+    h->bucket->limit->waiting -= tray->waiting;
+    tray->hung = NULL;
+    tray->state = FAIR_IDLE;
 }
 
-void lane_hang(struct fair *f, struct fair_lane *lane, struct fair_bucket *b, int64_t now_us)
+void tray_hang(struct fair *f, struct fair_tray *tray, struct fair_bucket *b, int64_t now_us)
 {
-    struct fair_hang *h = hang_of(b, lane->class);
-    need_memory(heap_push(&h->lanes, &lane->node)); /* in the order of its class */
-    lane->hung = h;
-    lane->state = FAIR_HUNG;
+    struct fair_hang *h = hang_of(b, tray->class);
+    need_memory(heap_push(&h->trays, &tray->node)); /* in the order of its class */
+    tray->hung = h;
+    tray->state = FAIR_HUNG;
     b->hanging++;
-    b->limit->waiting += lane->waiting;
+    b->limit->waiting += tray->waiting;
     b->limit->throttled += !has_token(b, now_us);
     bucket_settle(f, b, now_us);
 }
@@ -245,14 +245,14 @@ void lane_hang(struct fair *f, struct fair_lane *lane, struct fair_bucket *b, in
 static void wake(struct fair *f, const struct fair_bucket *b)
 {
     for (struct fair_hang *h = b->hangs; h; h = h->next) {
-        struct heap_node *top = h->awake ? NULL : heap_top(&h->lanes);
+        struct heap_node *top = h->awake ? NULL : heap_top(&h->trays);
         if (!top)
             continue;
-        struct fair_lane *lane = CONTAINER_OF(top, struct fair_lane, node);
-        lane_unhang(lane);
-        lane->woken = h;
+        struct fair_tray *tray = CONTAINER_OF(top, struct fair_tray, node);
+        tray_unhang(tray);
+        tray->woken = h;
         h->awake++;
-        lane_make_ready(f, lane);
+        tray_make_ready(f, tray);
     }
 }
 
@@ -296,19 +296,19 @@ int64_t fair_next(const struct fair *f)
     return top ? top->key : INT64_MAX;
 }
 
-struct fair_bucket *fair_obstacle(const struct fair_lane *lane, int64_t now_us)
+struct fair_bucket *fair_obstacle(const struct fair_tray *tray, int64_t now_us)
 {
-    for (size_t i = 0; i < lane->bucket_count; i++)
-        if (!bucket_has_room(lane->buckets[i], now_us))
-            return lane->buckets[i];
+    for (size_t i = 0; i < tray->bucket_count; i++)
+        if (!bucket_has_room(tray->buckets[i], now_us))
+            return tray->buckets[i];
     return NULL;
 }
 
-/* ---- Lanes and limits ------------------------------------------------------------------------ */
+/* ---- Trays and limits ------------------------------------------------------------------------ */
 
-static pawl_str activity_of(const struct fair_lane *lane)
+static pawl_str activity_of(const struct fair_tray *tray)
 {
-    return first_level(lane->class->name);
+    return first_level(tray->class->name);
 }
 
 static int by_name(const void *a, const void *b)
@@ -317,71 +317,71 @@ static int by_name(const void *a, const void *b)
     return str_compare((*x)->limit->name, (*y)->limit->name);
 }
 
-void lane_find_buckets(struct fair *f, struct fair_lane *lane)
+void tray_find_buckets(struct fair *f, struct fair_tray *tray)
 {
     struct fair_limit *limit;
-    lane->buckets = NULL;
-    lane->bucket_count = 0;
-    lane->weight = 1;
+    tray->buckets = NULL;
+    tray->bucket_count = 0;
+    tray->weight = 1;
     for (size_t at = 0; (limit = map_next(&f->limits, &at));) {
-        if (!rule_matches(&limit->rule, activity_of(lane)))
+        if (!rule_matches(&limit->rule, activity_of(tray)))
             continue;
-        lane->buckets =
-            realloc(lane->buckets, (lane->bucket_count + 1) * sizeof(struct fair_bucket *));
-        need_memory(lane->buckets);
-        struct fair_bucket *b = bucket_of(limit, rule_key(&limit->rule, lane->key));
-        lane->buckets[lane->bucket_count++] = b;
-        b->lanes++;
-        b->in_use += lane->out;
-        limit->in_use += lane->out;
-        uint32_t weight = rule_weight(&limit->rule, lane->key);
+        tray->buckets =
+            realloc(tray->buckets, (tray->bucket_count + 1) * sizeof(struct fair_bucket *));
+        need_memory(tray->buckets);
+        struct fair_bucket *b = bucket_of(limit, rule_key(&limit->rule, tray->key));
+        tray->buckets[tray->bucket_count++] = b;
+        b->trays++;
+        b->in_use += tray->out;
+        limit->in_use += tray->out;
+        uint32_t weight = rule_weight(&limit->rule, tray->key);
         if (weight)
-            lane->weight = weight;
+            tray->weight = weight;
     }
-    if (lane->bucket_count)
-        qsort(lane->buckets, lane->bucket_count, sizeof(*lane->buckets), by_name);
+    if (tray->bucket_count)
+        qsort(tray->buckets, tray->bucket_count, sizeof(*tray->buckets), by_name);
 }
 
-void lane_leave_buckets(struct fair *f, struct fair_lane *lane)
+void tray_leave_buckets(struct fair *f, struct fair_tray *tray)
 {
-    for (size_t i = 0; i < lane->bucket_count; i++) {
-        struct fair_bucket *b = lane->buckets[i];
-        b->lanes--;
-        b->in_use -= lane->out;
-        b->limit->in_use -= lane->out;
+    for (size_t i = 0; i < tray->bucket_count; i++) {
+        struct fair_bucket *b = tray->buckets[i];
+        b->trays--;
+        b->in_use -= tray->out;
+        b->limit->in_use -= tray->out;
         bucket_forget_if_unused(f, b, INT64_MIN);
     }
-    free(lane->buckets);
-    lane->buckets = NULL;
-    lane->bucket_count = 0;
+    free(tray->buckets);
+    tray->buckets = NULL;
+    tray->bucket_count = 0;
 }
 
 /* ---- Setting and removing ---------------------------------------------------------------------- */
 
-/* All lanes out of their buckets, those that hang or are woken back to their class. */
+/* All trays out of their buckets, those that hang or are woken back to their class. */
 static void leave_all(struct fair *f)
 {
-    for (struct fair_lane *l = f->lanes; l; l = l->next) {
+    for (struct fair_tray *l = f->trays; l; l = l->next) {
         if (l->woken) {
             l->woken->awake--;
             l->woken = NULL;
         }
         if (l->state == FAIR_HUNG) {
-            lane_unhang(l);
-            lane_make_ready(f, l);
+            tray_unhang(l);
+            tray_make_ready(f, l);
         }
     }
-    for (struct fair_lane *l = f->lanes; l; l = l->next) {
+    for (struct fair_tray *l = f->trays; l; l = l->next) {
         for (size_t i = 0; i < l->bucket_count; i++)
             drop_empty_hangs(l->buckets[i]);
-        lane_leave_buckets(f, l);
+        tray_leave_buckets(f, l);
     }
 }
 
 static void enter_all(struct fair *f)
 {
-    for (struct fair_lane *l = f->lanes; l; l = l->next)
-        lane_find_buckets(f, l);
+    for (struct fair_tray *l = f->trays; l; l = l->next)
+        tray_find_buckets(f, l);
 }
 
 static void forget_dirty(struct fair *f, const struct fair_limit *limit)
@@ -399,7 +399,7 @@ static void forget_buckets(struct fair *f, struct fair_limit *limit)
     forget_dirty(f, limit);
     for (size_t at = 0; (b = map_next(&limit->buckets, &at));) {
         heap_remove(&f->due, &b->due);
-        assert_that(!b->hangs && !b->lanes);
+        assert_that(!b->hangs && !b->trays);
         let_go(f, b);
     }
     map_deinit(&limit->buckets);

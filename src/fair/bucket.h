@@ -44,14 +44,14 @@ struct fair_limit {
     struct fair_rule rule;
     int64_t interval_us;                 /* between two starts; 0: no rate */
     struct map buckets;                  /* by key */
-    uint64_t in_use, waiting, throttled; /* throttled: how often a lane began to wait for a token */
+    uint64_t in_use, waiting, throttled; /* throttled: how often a tray began to wait for a token */
 };
 
-/* Lanes of one class that wait for room in one bucket. */
+/* Trays of one class that wait for room in one bucket. */
 struct fair_hang {
     struct fair_bucket *bucket;
     struct fair_class *class;
-    struct heap lanes;
+    struct heap trays;
     size_t awake; /* that were woken from here, and not taken yet */
     struct fair_hang *next;
 };
@@ -62,7 +62,7 @@ struct fair_bucket {
     pawl_str key; /* behind the struct */
     uint64_t in_use;
     int64_t free_us; /* GCRA: from then on it owes nothing */
-    size_t lanes;    /* that stand in it */
+    size_t trays;    /* that stand in it */
     uint64_t hanging;
     struct fair_hang *hangs;
     bool dirty;                     /* free_us is not what the caller wrote down; in f->dirty */
@@ -93,24 +93,24 @@ void fair_written(struct fair *f);
 /* A bucket that was forgotten and whose debt is written down; the caller frees it.  NULL: none. */
 struct fair_bucket *fair_take_stale(struct fair *f);
 
-/* The first bucket that has no room for the lane now; NULL: all have. */
-struct fair_bucket *fair_obstacle(const struct fair_lane *lane, int64_t now_us);
+/* The first bucket that has no room for the tray now; NULL: all have. */
+struct fair_bucket *fair_obstacle(const struct fair_tray *tray, int64_t now_us);
 bool bucket_has_room(const struct fair_bucket *b, int64_t now_us);
 /* When the next token is there, whatever the places; now_us: it is. */
 int64_t bucket_next_us(const struct fair_bucket *b, int64_t now_us);
 
 /* For fair.c. */
-void lane_find_buckets(struct fair *f, struct fair_lane *lane);
-void lane_leave_buckets(struct fair *f, struct fair_lane *lane);
+void tray_find_buckets(struct fair *f, struct fair_tray *tray);
+void tray_leave_buckets(struct fair *f, struct fair_tray *tray);
 void bucket_take(struct fair *f, struct fair_bucket *b, int64_t now_us);
 /* The start that was paid for last did not happen. */
 void bucket_refund(struct fair *f, struct fair_bucket *b);
 void bucket_give(struct fair_bucket *b);
 void bucket_forget_if_unused(struct fair *f, struct fair_bucket *b, int64_t now_us);
-void lane_unhang(struct fair_lane *lane);
-void lane_hang(struct fair *f, struct fair_lane *lane, struct fair_bucket *b, int64_t now_us);
-/* Wake the lanes that it has room for, or note when it will have room. */
+void tray_unhang(struct fair_tray *tray);
+void tray_hang(struct fair *f, struct fair_tray *tray, struct fair_bucket *b, int64_t now_us);
+/* Wake the trays that it has room for, or note when it will have room. */
 void bucket_settle(struct fair *f, struct fair_bucket *b, int64_t now_us);
-void lane_make_ready(struct fair *f, struct fair_lane *lane);
+void tray_make_ready(struct fair *f, struct fair_tray *tray);
 
 #endif

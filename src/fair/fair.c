@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fair/fair.c -- see fair.h: lanes, their order, picking.  bucket.c has the limits. */
+/* fair/fair.c -- see fair.h: trays, their order, picking.  bucket.c has the limits. */
 #include "fair/fair.h"
 
 #include "base/attr.h"
@@ -20,7 +20,7 @@ void fair_init(struct fair *f)
 
 void fair_deinit(struct fair *f)
 {
-    assert_that(!f->lanes && !f->limits.count);
+    assert_that(!f->trays && !f->limits.count);
     f->sweep_at = 0;
     fair_sweep(f);
     map_deinit(&f->classes);
@@ -91,38 +91,38 @@ void fair_set_ours(struct fair *f, struct fair_class *c, bool ours)
         class_enter(f, c);
 }
 
-/* ---- Lanes ------------------------------------------------------------------------------ */
+/* ---- Trays ------------------------------------------------------------------------------ */
 
-void fair_lane_add(struct fair *f, struct fair_lane *lane, pawl_str class_name, uint32_t priority,
+void fair_tray_add(struct fair *f, struct fair_tray *tray, pawl_str class_name, uint32_t priority,
                    pawl_str key)
 {
     assert_that(priority >= 1 && priority < FAIR_PRIORITIES);
-    lane->class = class_of(f, class_name);
-    lane->class->lanes++;
-    lane->key = key;
-    lane->priority = priority;
-    lane->weight = 1;
-    lane->time = 0;
-    lane->state = FAIR_IDLE;
-    lane->next = f->lanes;
-    lane->at = &f->lanes;
-    if (f->lanes)
-        f->lanes->at = &lane->next;
-    f->lanes = lane;
-    f->lane_count++;
-    lane_find_buckets(f, lane);
+    tray->class = class_of(f, class_name);
+    tray->class->trays++;
+    tray->key = key;
+    tray->priority = priority;
+    tray->weight = 1;
+    tray->time = 0;
+    tray->state = FAIR_IDLE;
+    tray->next = f->trays;
+    tray->at = &f->trays;
+    if (f->trays)
+        f->trays->at = &tray->next;
+    f->trays = tray;
+    f->tray_count++;
+    tray_find_buckets(f, tray);
 }
 
-void fair_lane_remove(struct fair *f, struct fair_lane *lane)
+void fair_tray_remove(struct fair *f, struct fair_tray *tray)
 {
-    assert_that(lane->state == FAIR_IDLE && !lane->out);
-    struct fair_class *c = lane->class;
-    lane_leave_buckets(f, lane);
-    *lane->at = lane->next;
-    if (lane->next)
-        lane->next->at = lane->at;
-    f->lane_count--;
-    c->lanes--;
+    assert_that(tray->state == FAIR_IDLE && !tray->out);
+    struct fair_class *c = tray->class;
+    tray_leave_buckets(f, tray);
+    *tray->at = tray->next;
+    if (tray->next)
+        tray->next->at = tray->at;
+    f->tray_count--;
+    c->trays--;
 }
 
 void fair_sweep(struct fair *f)
@@ -131,7 +131,7 @@ void fair_sweep(struct fair *f)
     if (f->classes.count < f->sweep_at)
         return;
     for (size_t at = 0; (c = map_next(&f->classes, &at));) {
-        if (c->lanes)
+        if (c->trays)
             continue;
         assert_that(!heap_top(&c->ready) && !c->at_ready);
         map_removes(&f->classes, c->name);
@@ -141,141 +141,141 @@ void fair_sweep(struct fair *f)
     f->sweep_at = 2 * f->classes.count;
 }
 
-void lane_make_ready(struct fair *f, struct fair_lane *lane)
+void tray_make_ready(struct fair *f, struct fair_tray *tray)
 {
-    struct fair_class *c = lane->class;
-    if (lane->time < f->present[lane->priority])
-        lane->time = f->present[lane->priority];
-    lane->state = FAIR_READY;
-    lane->node.key = ((int64_t)lane->priority << TIME_BITS) | lane->time;
-    lane->node.tie = ++f->turns;
-    need_memory(heap_push(&c->ready, &lane->node));
+    struct fair_class *c = tray->class;
+    if (tray->time < f->present[tray->priority])
+        tray->time = f->present[tray->priority];
+    tray->state = FAIR_READY;
+    tray->node.key = ((int64_t)tray->priority << TIME_BITS) | tray->time;
+    tray->node.tie = ++f->turns;
+    need_memory(heap_push(&c->ready, &tray->node));
     class_enter(f, c);
 }
 
-void fair_ready(struct fair *f, struct fair_lane *lane)
+void fair_ready(struct fair *f, struct fair_tray *tray)
 {
-    if (lane->state != FAIR_IDLE)
+    if (tray->state != FAIR_IDLE)
         return;
-    lane_make_ready(f, lane);
+    tray_make_ready(f, tray);
 }
 
 /* Out of the heap of its class. */
-static void leave_ready(struct fair_lane *lane)
+static void leave_ready(struct fair_tray *tray)
 {
-    heap_remove(&lane->class->ready, &lane->node);
-    class_leave(lane->class);
-    lane->state = FAIR_IDLE;
+    heap_remove(&tray->class->ready, &tray->node);
+    class_leave(tray->class);
+    tray->state = FAIR_IDLE;
 }
 
 /* It was woken for room that it does not use, or has used: another may. */
-static void pass_on(struct fair *f, struct fair_lane *lane, int64_t now_us)
+static void pass_on(struct fair *f, struct fair_tray *tray, int64_t now_us)
 {
-    struct fair_hang *hang = lane->woken;
+    struct fair_hang *hang = tray->woken;
     if (!hang)
         return;
-    lane->woken = NULL;
+    tray->woken = NULL;
     hang->awake--;
     bucket_settle(f, hang->bucket, now_us);
 }
 
-void fair_idle(struct fair *f, struct fair_lane *lane)
+void fair_idle(struct fair *f, struct fair_tray *tray)
 {
-    struct fair_bucket *b = lane->hung ? lane->hung->bucket : NULL;
-    if (lane->state == FAIR_READY)
-        leave_ready(lane);
+    struct fair_bucket *b = tray->hung ? tray->hung->bucket : NULL;
+    if (tray->state == FAIR_READY)
+        leave_ready(tray);
     if (b) {
-        lane_unhang(lane);
+        tray_unhang(tray);
         bucket_settle(f, b, INT64_MIN);
     }
-    pass_on(f, lane, INT64_MIN);
+    pass_on(f, tray, INT64_MIN);
 }
 
-void fair_count(struct fair_lane *lane, uint64_t waiting)
+void fair_count(struct fair_tray *tray, uint64_t waiting)
 {
-    if (lane->hung)
-        lane->hung->bucket->limit->waiting += waiting - lane->waiting;
-    lane->waiting = waiting;
+    if (tray->hung)
+        tray->hung->bucket->limit->waiting += waiting - tray->waiting;
+    tray->waiting = waiting;
 }
 
 /* ---- Whose turn it is ---------------------------------------------------------------------- */
 
-static struct fair_lane *first_of(const struct fair_class *c)
+static struct fair_tray *first_of(const struct fair_class *c)
 {
     struct heap_node *top = heap_top(&c->ready);
-    return top ? CONTAINER_OF(top, struct fair_lane, node) : NULL;
+    return top ? CONTAINER_OF(top, struct fair_tray, node) : NULL;
 }
 
-static bool is_before(const struct fair_lane *a, const struct fair_lane *b)
+static bool is_before(const struct fair_tray *a, const struct fair_tray *b)
 {
     return a->node.key < b->node.key || (a->node.key == b->node.key && a->node.tie < b->node.tie);
 }
 
-static struct fair_lane *best_of(const struct fair *f, struct fair_class *const *classes,
+static struct fair_tray *best_of(const struct fair *f, struct fair_class *const *classes,
                                  size_t count)
 {
-    struct fair_lane *best = NULL, *lane;
+    struct fair_tray *best = NULL, *tray;
     for (size_t i = 0; classes && i < count; i++)
-        if ((lane = first_of(classes[i])) && (!best || is_before(lane, best)))
-            best = lane;
+        if ((tray = first_of(classes[i])) && (!best || is_before(tray, best)))
+            best = tray;
     for (const struct fair_class *c = classes ? NULL : f->ours; c; c = c->next_ready)
-        if ((lane = first_of(c)) && (!best || is_before(lane, best)))
-            best = lane;
+        if ((tray = first_of(c)) && (!best || is_before(tray, best)))
+            best = tray;
     return best;
 }
 
-struct fair_lane *fair_pick(struct fair *f, struct fair_class *const *classes, size_t count,
+struct fair_tray *fair_pick(struct fair *f, struct fair_class *const *classes, size_t count,
                             uint32_t ceiling, int64_t now_us)
 {
-    struct fair_lane *lane;
-    while ((lane = best_of(f, classes, count)) && lane->priority <= ceiling) {
-        struct fair_bucket *b = fair_obstacle(lane, now_us);
+    struct fair_tray *tray;
+    while ((tray = best_of(f, classes, count)) && tray->priority <= ceiling) {
+        struct fair_bucket *b = fair_obstacle(tray, now_us);
         if (!b)
-            return lane;
-        leave_ready(lane);
-        lane_hang(f, lane, b, now_us);
-        pass_on(f, lane, now_us);
+            return tray;
+        leave_ready(tray);
+        tray_hang(f, tray, b, now_us);
+        pass_on(f, tray, now_us);
     }
     return NULL;
 }
 
-void fair_take(struct fair *f, struct fair_lane *lane, int64_t now_us)
+void fair_take(struct fair *f, struct fair_tray *tray, int64_t now_us)
 {
-    assert_that(lane->state == FAIR_READY);
-    leave_ready(lane);
-    for (size_t i = 0; i < lane->bucket_count; i++)
-        bucket_take(f, lane->buckets[i], now_us);
-    lane->out++;
-    f->present[lane->priority] = lane->time;
-    lane->time += FAIR_SCALE / lane->weight;
-    lane_make_ready(f, lane);
-    pass_on(f, lane, now_us);
+    assert_that(tray->state == FAIR_READY);
+    leave_ready(tray);
+    for (size_t i = 0; i < tray->bucket_count; i++)
+        bucket_take(f, tray->buckets[i], now_us);
+    tray->out++;
+    f->present[tray->priority] = tray->time;
+    tray->time += FAIR_SCALE / tray->weight;
+    tray_make_ready(f, tray);
+    pass_on(f, tray, now_us);
 }
 
-void fair_was_out(struct fair_lane *lane)
+void fair_was_out(struct fair_tray *tray)
 {
-    for (size_t i = 0; i < lane->bucket_count; i++) {
-        lane->buckets[i]->in_use++;
-        lane->buckets[i]->limit->in_use++;
+    for (size_t i = 0; i < tray->bucket_count; i++) {
+        tray->buckets[i]->in_use++;
+        tray->buckets[i]->limit->in_use++;
     }
-    lane->out++;
+    tray->out++;
 }
 
-void fair_give(struct fair *f, struct fair_lane *lane, int64_t now_us)
+void fair_give(struct fair *f, struct fair_tray *tray, int64_t now_us)
 {
-    assert_that(lane->out);
-    lane->out--;
-    for (size_t i = 0; i < lane->bucket_count; i++)
-        bucket_give(lane->buckets[i]);
-    for (size_t i = 0; i < lane->bucket_count; i++)
-        bucket_settle(f, lane->buckets[i], now_us);
+    assert_that(tray->out);
+    tray->out--;
+    for (size_t i = 0; i < tray->bucket_count; i++)
+        bucket_give(tray->buckets[i]);
+    for (size_t i = 0; i < tray->bucket_count; i++)
+        bucket_settle(f, tray->buckets[i], now_us);
 }
 
-void fair_untake(struct fair *f, struct fair_lane *lane, int64_t now_us)
+void fair_untake(struct fair *f, struct fair_tray *tray, int64_t now_us)
 {
-    for (size_t i = 0; i < lane->bucket_count; i++)
-        bucket_refund(f, lane->buckets[i]);
-    fair_give(f, lane, now_us);
+    for (size_t i = 0; i < tray->bucket_count; i++)
+        bucket_refund(f, tray->buckets[i]);
+    fair_give(f, tray, now_us);
 }
 
 /* ---- Check --------------------------------------------------------------------------------- */
@@ -283,14 +283,14 @@ void fair_untake(struct fair *f, struct fair_lane *lane, int64_t now_us)
 static void check_bucket(const struct fair *f, const struct fair_bucket *b)
 {
     uint64_t out = 0, stands = 0, hangs = 0;
-    for (const struct fair_lane *l = f->lanes; l; l = l->next)
+    for (const struct fair_tray *l = f->trays; l; l = l->next)
         for (size_t i = 0; i < l->bucket_count; i++)
             if (l->buckets[i] == b) {
                 out += l->out;
                 stands++;
                 hangs += l->hung && l->hung->bucket == b;
             }
-    assert_that(out == b->in_use && stands == b->lanes && hangs == b->hanging);
+    assert_that(out == b->in_use && stands == b->trays && hangs == b->hanging);
 }
 
 static void check_ready(const struct fair_class *first, bool ours)
@@ -301,16 +301,16 @@ static void check_ready(const struct fair_class *first, bool ours)
 
 void fair_check(const struct fair *f)
 {
-    size_t lanes = 0;
+    size_t trays = 0;
     check_ready(f->ours, true);
     check_ready(f->others, false);
     const struct fair_limit *limit;
     const struct fair_bucket *b;
-    for (const struct fair_lane *l = f->lanes; l; l = l->next, lanes++) {
+    for (const struct fair_tray *l = f->trays; l; l = l->next, trays++) {
         assert_that((l->state == FAIR_IDLE) == !l->node.place);
         assert_that((l->state == FAIR_HUNG) == (l->hung != NULL));
     }
-    assert_that(lanes == f->lane_count);
+    assert_that(trays == f->tray_count);
     for (size_t at = 0; (limit = map_next(&f->limits, &at));) {
         uint64_t in_use = 0;
         for (size_t k = 0; (b = map_next(&limit->buckets, &k)); in_use += b->in_use)

@@ -195,7 +195,7 @@ static bool read_weights(const struct limit_input *in, pawl_str raw)
         int64_t weight;
         pawl_str quoted = pawl_mem_printf(in->mem, "\"%.*s\"", PAWL_FMT(it.key));
         list[n].key = pawl_json_text(in->mem, quoted, "", "");
-        if (!check_lane_key(list[n].key, in->err))
+        if (!check_tray_key(list[n].key, in->err))
             return false;
         if (!json_whole(it.value, &weight) || weight < 1 || weight > PAWL_LIMIT_WEIGHT_MAX)
             return refuse(in, "the weight of '%.*s' must be a whole number from 1 to %d",

@@ -137,7 +137,7 @@ static inline bool store_has_clock(const pawl_store *s)
 /* Only where store_has_clock(). */
 PAWL_MUST_USE pawl_status store_clock(pawl_store *s, int64_t *ret, pawl_error *reterr);
 
-/* Can lanes be found again after a start? */
+/* Can names of work be found again after a start? */
 static inline bool store_has_work_names(const pawl_store *s)
 {
     return STORE_HAS(s, list_work_names) && STORE_HAS(s, read_named_work);

@@ -30,7 +30,7 @@
     X(tag,                  TEXT,   1, LIMIT_NAME_BYTES, "only workers that ask for it get it")     \
     X(max_crashes,          WHOLE,  1, UINT32_MAX,     "process deaths and lost leases before it fails") \
     X(at_most_once,         TRUTH,  0, 0,              "an attempt whose end is unknown is not made again") \
-    X(key,                  TEXT,   1, LIMIT_LANE_KEY_BYTES, "for whom it is: keys share workers fairly") \
+    X(key,                  TEXT,   1, LIMIT_TRAY_KEY_BYTES, "for whom it is: keys share workers fairly") \
     X(priority,             WHOLE,  1, LIMIT_PRIORITY, "the lowest first; left out, 100")
 /* clang-format on */
 

@@ -130,7 +130,7 @@ static bool start_process(struct world *w)
     w->rt = pawl_runtime_open(w->app, &options, &w->trouble);
     w->opening = false;
     if (w->rt)
-        w->rt->lanes.none = true;
+        w->rt->trays.none = true;
     if (w->rt)
         (void)pawl_client_feed(pawl_runtime_client(w->rt), committed, w);
     return w->rt != NULL;

@@ -562,7 +562,7 @@ SCENARIO(s47_jobs_in_memory_wait_for_their_turn_from_then_on)
     pthread_mutex_unlock(&counts);
     (void)limit(s, "{\"match\":[{\"activity\":\"Charge\"}],\"concurrency\":1}");
     struct timespec nap = {.tv_nsec =
-                               5000000}; /* it is in force; lanes are looked at a bit later */
+                               5000000}; /* it is in force; trays are looked at a bit later */
     for (int i = 0; i < 2000 && !strstr(look(s, "l"), "\"waiting\":46"); i++)
         nanosleep(&nap, NULL);
     expect_text(look(s, "l"), "\"in_use\":4,\"waiting\":46");

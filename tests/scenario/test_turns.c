@@ -4,7 +4,7 @@
  *
  * Instances make calls with a key and a priority, which their input names ("key:priority").  A
  * worker outside asks for one at a time, or the runtime has one thread; the order in which calls
- * begin is what the rules are about.  jsonl has no lanes: there the order is that of the calls.
+ * begin is what the rules are about.  jsonl has no trays: there the order is that of the calls.
  */
 #include "pawl/worker.h"
 #include "scene.h"
@@ -96,7 +96,7 @@ static const char *order(struct scene *s)
     return text;
 }
 
-static bool has_lanes(const struct scene *s)
+static bool has_trays(const struct scene *s)
 {
     return s->kind != SCENE_JSONL;
 }
@@ -115,10 +115,10 @@ SCENARIO(s41_key_and_priority_are_in_the_event_and_nowhere_else)
     scene_expect_empty(s);
 }
 
-/* Where lanes are kept, the first order; else that of the calls. */
+/* Where trays are kept, the first order; else that of the calls. */
 static void expect_order(struct scene *s, const char *by_turn, const char *by_id)
 {
-    ck_assert_str_eq(order(s), has_lanes(s) ? by_turn : by_id);
+    ck_assert_str_eq(order(s), has_trays(s) ? by_turn : by_id);
     scene_expect_empty(s);
 }
 
@@ -147,21 +147,21 @@ SCENARIO(s43_one_key_with_many_calls_delays_another_by_one)
     int before = 0;
     for (struct given g; (g = poll_one(s)).count && strcmp(g.input, "small:") != 0;)
         before++;
-    ck_assert_int_le(before, has_lanes(s) ? 1 : 120);
+    ck_assert_int_le(before, has_trays(s) ? 1 : 120);
 }
 
 SCENARIO(s43_keys_take_turns_and_so_do_calls_without_one)
 {
     CALLS(s, "a:", "a:", "a:", "b:", "b:", "b:", ":", ":", ":");
     const char *got = order(s);
-    if (!has_lanes(s))
+    if (!has_trays(s))
         return;
     const char *third = strstr(strstr(got, "a:") + 1, "a:"); /* the second of a */
     ck_assert(third && strstr(got, "b:") < third);
     ck_assert(strstr(got, " :") < strstr(third + 1, "a:"));
 }
 
-SCENARIO(s44_a_retry_comes_back_to_its_lane_when_it_is_due)
+SCENARIO(s44_a_retry_comes_back_to_its_tray_when_it_is_due)
 {
     CALLS(s, "a:5");
     struct given g = poll_one(s);
@@ -222,7 +222,7 @@ SCENARIO(s44_work_that_cannot_be_read_is_tried_again)
     ck_assert_str_eq(order(s), "a:5 b:6");
 }
 
-SCENARIO(s44_a_cancelled_call_leaves_its_lane)
+SCENARIO(s44_a_cancelled_call_leaves_its_tray)
 {
     CALLS(s, "a:5");
     char id[513];
@@ -256,7 +256,7 @@ SCENARIO(s42_a_thread_of_the_process_keeps_the_order)
     scene_activity(s, "Away", away_here);
     scene_up(s);
     scene_settle(s);
-    ck_assert_str_eq(ran, has_lanes(s) ? "c:1 b:50 c:499 a:500" : "a:500 b:50 c:499 c:1");
+    ck_assert_str_eq(ran, has_trays(s) ? "c:1 b:50 c:499 a:500" : "a:500 b:50 c:499 c:1");
     scene_expect_empty(s);
 }
 
@@ -277,8 +277,8 @@ SCENARIO(s44_retries_here_and_a_crash_lose_nothing)
     scene_expect_empty(s);
 }
 
-/* More than memory keeps of one lane. */
-SCENARIO(s44_a_long_lane_is_read_from_the_store)
+/* More than memory keeps of one tray. */
+SCENARIO(s44_a_long_tray_is_read_from_the_store)
 {
     const char *many[300];
     for (size_t i = 0; i < 300; i++)

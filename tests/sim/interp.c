@@ -104,7 +104,7 @@ static pawl_task start_activity(struct run *r, const char *name)
     if (policy == 8)
         opts.schedule_to_close_ms = 5000;
     pawl_str input = pawl_printf(r->ctx, "%c%d:%016llx", kind, policy, (unsigned long long)r->hash);
-    if (policy % 2) { /* the others are in no lane */
+    if (policy % 2) { /* the others are in no tray */
         static const char *const keys[] = {NULL, "a", "a/x", "b"};
         opts.key = keys[r->hash % 4];
         opts.priority = (uint32_t)(r->hash / 4 % 3) * 60;

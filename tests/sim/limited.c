@@ -14,8 +14,8 @@
 #include "sim.h"
 
 #include "fair/limit_json.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/runtime.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/handout.h"
 
 #include <stdlib.h>
@@ -85,30 +85,30 @@ void limited_row(struct seen_task *t, const pawl_work *row)
 {
     bool leased = row && row->lock_token.len;
     t->leased_now = leased && !pawl_str_is(row->lock_token, t->row_token);
-    (void)snprintf(t->lane, sizeof(t->lane), "%.*s", row ? (int)row->name.len : 0,
+    (void)snprintf(t->tray, sizeof(t->tray), "%.*s", row ? (int)row->name.len : 0,
                    row ? row->name.ptr : "");
 }
 
 bool limited_waits(const struct sim *s, const pawl_work *w, int64_t now_ms)
 {
     const struct handout *h = s->node->rt->hands.handout;
-    const struct lane *lane = h ? map_gets(&h->lanes, w->name) : NULL;
-    return lane && fair_obstacle(&lane->fair, now_ms * 1000);
+    const struct tray *tray = h ? map_gets(&h->trays, w->name) : NULL;
+    return tray && fair_obstacle(&tray->fair, now_ms * 1000);
 }
 
 static bool is_leased(const struct sim *s, const struct seen *i, const struct seen_task *t)
 {
-    return !i->removed && !i->end_kind && t->now == TASK_IS_OPEN && t->row_token[0] && t->lane[0] &&
+    return !i->removed && !i->end_kind && t->now == TASK_IS_OPEN && t->row_token[0] && t->tray[0] &&
            t->row_free_ms > s->wall_ms;
 }
 
 /* Its bucket; false: the limit does not match. */
 static bool bucket_of_task(const struct fair_rule *rule, const struct seen_task *t, pawl_str *ret)
 {
-    struct lane_parts parts;
-    (void)lane_cut(pawl_s(t->lane), &parts);
+    struct tray_parts parts;
+    (void)tray_cut(pawl_s(t->tray), &parts);
     *ret = rule_key(rule, parts.key);
-    return rule_matches(rule, lane_activity(pawl_s(t->lane)));
+    return rule_matches(rule, tray_activity(pawl_s(t->tray)));
 }
 
 static void check_bucket(struct sim *s, const char *name, const struct fair_rule *rule,

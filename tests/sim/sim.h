@@ -217,7 +217,7 @@ struct seen_task {
     uint64_t last_life;      /* the newest of them */
     char row_token[64];      /* of its work row: the lease it carries */
     int64_t row_free_ms;     /* a worker could have it from then on; 0: there is none */
-    char lane[64];           /* of its work row */
+    char tray[64];           /* of its work row */
     bool leased_now;         /* the last look found another lease than the one before */
     char *name, *input;      /* owned */
     char *child;             /* owned */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_fair.c -- lanes, their order and their limits, against a naive model. */
+/* tests/unit/test_fair.c -- trays, their order and their limits, against a naive model. */
 #include "base/attr.h"
 #include "child.h"
 #include "fair/bucket.h"
@@ -8,38 +8,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LANES 60
+#define TRAYS 60
 
-static struct fair_lane lanes[LANES + 1];
-static char keys[LANES + 1][16];
+static struct fair_tray trays[TRAYS + 1];
+static char keys[TRAYS + 1][16];
 
 static void add(struct fair *f, int i, const char *class, uint32_t priority, const char *key)
 {
-    lanes[i] = (struct fair_lane){0};
+    trays[i] = (struct fair_tray){0};
     (void)snprintf(keys[i], sizeof(keys[i]), "%s", key);
-    fair_lane_add(f, &lanes[i], pawl_s(class), priority, pawl_s(keys[i]));
-    fair_set_ours(f, lanes[i].class, true);
+    fair_tray_add(f, &trays[i], pawl_s(class), priority, pawl_s(keys[i]));
+    fair_set_ours(f, trays[i].class, true);
 }
 
 static void drop(struct fair *f, int i)
 {
-    fair_idle(f, &lanes[i]);
-    while (lanes[i].out)
-        fair_give(f, &lanes[i], 0);
-    fair_lane_remove(f, &lanes[i]);
+    fair_idle(f, &trays[i]);
+    while (trays[i].out)
+        fair_give(f, &trays[i], 0);
+    fair_tray_remove(f, &trays[i]);
 }
 
 static int pick(struct fair *f, int64_t now_us)
 {
-    struct fair_lane *lane = fair_pick(f, NULL, 0, 999, now_us);
-    return lane ? (int)(lane - lanes) : -1;
+    struct fair_tray *tray = fair_pick(f, NULL, 0, 999, now_us);
+    return tray ? (int)(tray - trays) : -1;
 }
 
 static int take(struct fair *f, int64_t now_us)
 {
     int i = pick(f, now_us);
     if (i >= 0)
-        fair_take(f, &lanes[i], now_us);
+        fair_take(f, &trays[i], now_us);
     fair_check(f);
     return i;
 }
@@ -63,12 +63,12 @@ TEST(s42_the_lowest_priority_goes_first)
     add(&f, 1, "Send", 1, "b");
     add(&f, 2, "Call/gpu", 100, "");
     for (int i = 0; i < 3; i++)
-        fair_ready(&f, &lanes[i]);
+        fair_ready(&f, &trays[i]);
     ck_assert_int_eq(take(&f, 0), 1);
     ck_assert_int_eq(take(&f, 0), 1);
-    fair_idle(&f, &lanes[1]);
+    fair_idle(&f, &trays[1]);
     ck_assert_int_eq(take(&f, 0), 2);
-    fair_idle(&f, &lanes[2]);
+    fair_idle(&f, &trays[2]);
     ck_assert_ptr_null(fair_pick(&f, NULL, 0, 499, 0));
     ck_assert_int_eq(take(&f, 0), 0);
     for (int i = 0; i < 3; i++)
@@ -84,15 +84,15 @@ TEST(s42_others_stand_in_a_list_of_their_own)
     add(&f, 0, "Send/gpu", 100, "a");
     add(&f, 1, "Send", 200, "a");
     for (int i = 0; i < 2; i++)
-        fair_ready(&f, &lanes[i]);
+        fair_ready(&f, &trays[i]);
     ck_assert_int_eq(pick(&f, 0), 0);
-    fair_set_ours(&f, lanes[0].class, false); /* while it is ready */
+    fair_set_ours(&f, trays[0].class, false); /* while it is ready */
     fair_check(&f);
-    ck_assert_ptr_eq(f.ours, lanes[1].class);
+    ck_assert_ptr_eq(f.ours, trays[1].class);
     ck_assert_ptr_null(f.ours->next_ready);
-    ck_assert_ptr_eq(f.others, lanes[0].class);
+    ck_assert_ptr_eq(f.others, trays[0].class);
     ck_assert_int_eq(take(&f, 0), 1);
-    fair_set_ours(&f, lanes[0].class, true);
+    fair_set_ours(&f, trays[0].class, true);
     ck_assert_ptr_null(f.others);
     ck_assert_int_eq(take(&f, 0), 0);
     for (int i = 0; i < 2; i++)
@@ -101,30 +101,30 @@ TEST(s42_others_stand_in_a_list_of_their_own)
 }
 
 /* A sweep walks all classes: it is made when they have doubled, not at each look. */
-TEST(s43_classes_without_lanes_are_forgotten_now_and_then)
+TEST(s43_classes_without_trays_are_forgotten_now_and_then)
 {
     static struct fair f;
     char name[16];
     fair_init(&f);
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < TRAYS; i++) {
         (void)snprintf(name, sizeof(name), "A%d", i);
         add(&f, i, name, 100, "");
     }
     drop(&f, 0);
     fair_sweep(&f);
-    ck_assert_uint_eq(f.classes.count, LANES - 1);
+    ck_assert_uint_eq(f.classes.count, TRAYS - 1);
     drop(&f, 1);
     fair_sweep(&f);
-    ck_assert_uint_eq(f.classes.count, LANES - 1);
-    for (int i = 2; i < LANES; i++)
+    ck_assert_uint_eq(f.classes.count, TRAYS - 1);
+    for (int i = 2; i < TRAYS; i++)
         drop(&f, i);
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < TRAYS; i++) {
         (void)snprintf(name, sizeof(name), "B%d", i);
         add(&f, i, name, 100, "");
     }
     fair_sweep(&f);
-    ck_assert_uint_eq(f.classes.count, LANES);
-    for (int i = 0; i < LANES; i++)
+    ck_assert_uint_eq(f.classes.count, TRAYS);
+    for (int i = 0; i < TRAYS; i++)
         drop(&f, i);
     fair_deinit(&f);
 }
@@ -135,10 +135,10 @@ TEST(s43_one_key_delays_another_by_one_item)
     fair_init(&f);
     add(&f, 0, "Send", 100, "big");
     add(&f, 1, "Send", 100, "small");
-    fair_ready(&f, &lanes[0]);
+    fair_ready(&f, &trays[0]);
     for (int i = 0; i < 100000; i++)
         fair_take(&f, fair_pick(&f, NULL, 0, 999, 0), 0);
-    fair_ready(&f, &lanes[1]); /* late, and behind nobody */
+    fair_ready(&f, &trays[1]); /* late, and behind nobody */
     int first = take(&f, 0), second = take(&f, 0);
     ck_assert(first == 1 || second == 1);
     int late = 0; /* nor is it paid for its silence */
@@ -165,8 +165,8 @@ TEST(s43_shares_follow_the_weights)
     ck_assert_ptr_null(fair_limit_set(&f, &limit));
     add(&f, 0, "Send", 100, "gold/ann"); /* the weight of the first level */
     add(&f, 1, "Send", 100, "tin");
-    fair_ready(&f, &lanes[0]);
-    fair_ready(&f, &lanes[1]);
+    fair_ready(&f, &trays[0]);
+    fair_ready(&f, &trays[1]);
     for (int i = 0; i < 1000; i++)
         got[take(&f, 0)]++;
     ck_assert_int_ge(got[0], 799);
@@ -185,18 +185,18 @@ TEST(s45_places_are_given_and_given_back)
     add(&f, 0, "Send", 100, "acme/ann");
     add(&f, 1, "Send", 100, "acme/bob");
     add(&f, 2, "Send", 100, "other");
-    fair_was_out(&lanes[0]); /* before there was a limit */
+    fair_was_out(&trays[0]); /* before there was a limit */
     (void)fair_limit_set(&f, &limit);
     ck_assert_uint_eq(limit.in_use, 1);
     for (int i = 0; i < 3; i++)
-        fair_ready(&f, &lanes[i]);
+        fair_ready(&f, &trays[i]);
     int acme = 1, other = 0;
     for (int i; (i = take(&f, 0)) >= 0;)
         i == 2 ? other++ : acme++;
     ck_assert_int_eq(acme, 2);
     ck_assert_int_eq(other, 2);
-    ck_assert_int_eq(lanes[0].state, FAIR_HUNG);
-    fair_give(&f, &lanes[0], 0);
+    ck_assert_int_eq(trays[0].state, FAIR_HUNG);
+    fair_give(&f, &trays[0], 0);
     int next = take(&f, 0);
     ck_assert(next == 0 || next == 1);
     ck_assert_int_eq(pick(&f, 0), -1);
@@ -219,7 +219,7 @@ TEST(s46_any_span_has_at_most_count_and_burst)
     fair_init(&f);
     (void)fair_limit_set(&f, &limit);
     add(&f, 0, "Send", 100, "");
-    fair_ready(&f, &lanes[0]);
+    fair_ready(&f, &trays[0]);
     uint64_t seed = 5;
     for (int64_t now = 0; now < 40000 && n < COUNT_OF(starts);
          now += (int64_t)random_below(&seed, 300) / 100) {
@@ -249,7 +249,7 @@ TEST(s46_a_clock_that_was_set_back_costs_one_full_bucket)
     fair_init(&f);
     (void)fair_limit_set(&f, &limit);
     add(&f, 0, "Send", 100, "");
-    fair_ready(&f, &lanes[0]);
+    fair_ready(&f, &trays[0]);
     ck_assert_int_eq(take(&f, INT64_C(1000000000)), 0);
     ck_assert_int_eq(take(&f, 5000000), -1);
     ck_assert_int_le(fair_next(&f), 6000000);
@@ -269,8 +269,8 @@ struct model {
     struct fair f;
     struct fair_limit limits[4];
     bool set[4];
-    int items[LANES];
-    int out[LANES];
+    int items[TRAYS];
+    int out[TRAYS];
     int64_t now_us;
     uint64_t seed;
 };
@@ -278,28 +278,28 @@ struct model {
 static const char *const classes[] = {"Send", "Send/gpu", "Refund", "Charge"};
 static const char *const owners[] = {"", "acme", "acme/ann", "zoo", "zoo/bob"};
 
-/* By the words of the rules alone: is there room for this lane in every limit? */
+/* By the words of the rules alone: is there room for this tray in every limit? */
 static bool model_has_room(const struct model *m, int i)
 {
     for (int k = 0; k < 4; k++) {
         const struct fair_rule *r = &m->limits[k].rule;
-        pawl_str activity = lanes[i].class->name;
+        pawl_str activity = trays[i].class->name;
         activity.len = strcspn(activity.ptr, "/");
         if (!m->set[k] || !rule_matches(r, activity))
             continue;
         uint32_t used = 0;
-        for (int j = 0; j < LANES; j++) {
-            pawl_str other = lanes[j].class->name;
+        for (int j = 0; j < TRAYS; j++) {
+            pawl_str other = trays[j].class->name;
             other.len = strcspn(other.ptr, "/");
             if (rule_matches(r, other) &&
-                pawl_str_eq(rule_key(r, lanes[j].key), rule_key(r, lanes[i].key)))
+                pawl_str_eq(rule_key(r, trays[j].key), rule_key(r, trays[i].key)))
                 used += (uint32_t)m->out[j];
         }
         if (r->concurrency && used >= r->concurrency)
             return false;
-        for (size_t b = 0; b < lanes[i].bucket_count; b++)
-            if (lanes[i].buckets[b]->limit == &m->limits[k] &&
-                !bucket_has_room(lanes[i].buckets[b], m->now_us))
+        for (size_t b = 0; b < trays[i].bucket_count; b++)
+            if (trays[i].buckets[b]->limit == &m->limits[k] &&
+                !bucket_has_room(trays[i].buckets[b], m->now_us))
                 return false;
     }
     return true;
@@ -308,19 +308,19 @@ static bool model_has_room(const struct model *m, int i)
 static void model_pick(struct model *m)
 {
     uint32_t best = 1000;
-    for (int i = 0; i < LANES; i++)
-        if (m->items[i] && lanes[i].priority < best && model_has_room(m, i))
-            best = lanes[i].priority;
+    for (int i = 0; i < TRAYS; i++)
+        if (m->items[i] && trays[i].priority < best && model_has_room(m, i))
+            best = trays[i].priority;
     fair_due(&m->f, m->now_us);
     int i = pick(&m->f, m->now_us);
-    ck_assert_uint_eq(i < 0 ? 1000 : lanes[i].priority, best); /* I30, and nothing is forgotten */
+    ck_assert_uint_eq(i < 0 ? 1000 : trays[i].priority, best); /* I30, and nothing is forgotten */
     if (i < 0)
         return;
     ck_assert(model_has_room(m, i)); /* I29 */
-    fair_take(&m->f, &lanes[i], m->now_us);
+    fair_take(&m->f, &trays[i], m->now_us);
     m->out[i]++;
     if (--m->items[i] == 0)
-        fair_idle(&m->f, &lanes[i]);
+        fair_idle(&m->f, &trays[i]);
 }
 
 static void model_limit(struct model *m)
@@ -347,7 +347,7 @@ static void model_limit(struct model *m)
 
 static void model_step(struct model *m)
 {
-    int i = (int)random_below(&m->seed, LANES);
+    int i = (int)random_below(&m->seed, TRAYS);
     switch (random_below(&m->seed, 20)) {
     case 0:
         model_limit(m);
@@ -357,7 +357,7 @@ static void model_step(struct model *m)
         break;
     case 2:
         m->items[i] = 0;
-        fair_idle(&m->f, &lanes[i]);
+        fair_idle(&m->f, &trays[i]);
         break;
     case 3:
     case 4:
@@ -365,7 +365,7 @@ static void model_step(struct model *m)
     case 6:
     case 7:
         m->items[i]++;
-        fair_ready(&m->f, &lanes[i]);
+        fair_ready(&m->f, &trays[i]);
         break;
     case 8:
     case 9:
@@ -374,7 +374,7 @@ static void model_step(struct model *m)
     case 12:
         if (m->out[i]) {
             m->out[i]--;
-            fair_give(&m->f, &lanes[i], m->now_us);
+            fair_give(&m->f, &trays[i], m->now_us);
         }
         break;
     default:
@@ -391,7 +391,7 @@ TEST(s41_s45_any_order_of_events_agrees_with_the_rules)
     for (uint64_t seed = 1; seed <= 60; seed++) {
         m = (struct model){.seed = seed, .now_us = 1000000};
         fair_init(&m.f);
-        for (int i = 0; i < LANES; i++)
+        for (int i = 0; i < TRAYS; i++)
             add(&m.f, i, classes[random_below(&m.seed, 4)],
                 1 + (uint32_t)random_below(&m.seed, 3) * 50, owners[random_below(&m.seed, 5)]);
         for (int n = 0; n < 1500; n++) {
@@ -402,7 +402,7 @@ TEST(s41_s45_any_order_of_events_agrees_with_the_rules)
         for (int k = 0; k < 4; k++)
             if (m.set[k])
                 (void)fair_limit_remove(&m.f, m.limits[k].name);
-        for (int i = 0; i < LANES; i++)
+        for (int i = 0; i < TRAYS; i++)
             drop(&m.f, i);
         fair_deinit(&m.f);
     }

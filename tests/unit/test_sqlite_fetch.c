@@ -426,7 +426,7 @@ TEST(a_page_in_the_middle_of_a_history_does_not_walk_all_of_it)
 }
 
 /* Calls with a tag, as schema 3 had them: tried, untried and free, untried and held. */
-TEST(calls_with_a_tag_get_their_lane_with_schema_4)
+TEST(calls_with_a_tag_get_their_tray_with_schema_4)
 {
     struct box b;
     pawl_work_list l;

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/core/gate.h"
-#include "runtime/core/lane.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/lease.h"
 
 #include <stdio.h>
@@ -119,8 +119,8 @@ pawl_status pawl_worker_poll_sized(pawl_client *c, const pawl_poll *poll, pawl_w
     q->name_count = poll->activity_count;
     q->tags = copy_words(q, poll->tags, poll->tag_count);
     q->tag_count = poll->tag_count;
-    q->lane_count =
-        lane_product(&q->mem, q->names, q->name_count, q->tags, q->tag_count, &q->lanes);
+    q->tray_count =
+        tray_product(&q->mem, q->names, q->name_count, q->tags, q->tag_count, &q->trays);
     q->worker = arena_dup(&q->mem, pawl_s(poll->worker));
     return send(c, q, err);
 }

@@ -169,7 +169,7 @@ static bool check_key(pawl_str input, pawl_error *reterr)
 {
     pawl_mem mem;
     arena_init(&mem);
-    bool fine = check_lane_key(pawl_json_text(&mem, input, "/key", ""), reterr);
+    bool fine = check_tray_key(pawl_json_text(&mem, input, "/key", ""), reterr);
     arena_deinit(&mem);
     return fine;
 }

@@ -53,13 +53,13 @@ struct hands {
     bool limits_changed;     /* [engine] with this group; not in force yet */
 };
 
-/* Which calls with a tag run on threads of this process (lane.h). */
-struct lanes {
+/* Which calls with a tag run on threads of this process (tray.h). */
+struct trays {
     char *text;     /* opts.tags */
     pawl_str *tags; /* in it */
     size_t count;
     bool none;                         /* trials: every worker there is, is this process */
-    const struct activity_entry *last; /* [engine] found by lane_entry(); NULL: none */
+    const struct activity_entry *last; /* [engine] found by tray_entry(); NULL: none */
 };
 
 /* What arrives, from any thread (inbox.h); all under `lock`. */

@@ -52,7 +52,7 @@ struct pawl_runtime {
     int64_t now_ms;     /* store clock of this group */
 
     struct store_clock clock;
-    struct lanes lanes;
+    struct trays trays;
     struct threads threads;
     struct inbox inbox;
     struct lending lending;

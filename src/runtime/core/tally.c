@@ -8,7 +8,7 @@
 #include "runtime/core/tally.h"
 
 #include "base/misuse.h"
-#include "runtime/core/lane.h"
+#include "runtime/core/tray.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void count(pawl_runtime *rt, bool is_activity, pawl_str name, pawl_tally_
     struct tally *e = t->last; /* most often the one before, and a call without a tag */
     if (!is_of(e, name)) {
         if (is_activity)
-            name = lane_activity(name);
+            name = tray_activity(name);
         e = is_of(e, name) ? e : map_gets(&t->by_name, name);
     }
     if (!e && t->by_name.count >= TALLY_NAMES) {
@@ -65,9 +65,9 @@ static void count(pawl_runtime *rt, bool is_activity, pawl_str name, pawl_tally_
         atomic_fetch_add_explicit(&e->counts[what], 1, memory_order_relaxed);
 }
 
-void tally_activity(pawl_runtime *rt, pawl_str lane, pawl_tally_what what)
+void tally_activity(pawl_runtime *rt, pawl_str tray, pawl_tally_what what)
 {
-    count(rt, true, lane, what);
+    count(rt, true, tray, what);
 }
 
 static pawl_tally_what how_it_ended(pawl_state state)

@@ -16,7 +16,7 @@
 struct stage;
 
 /* [engine] Something happened to an activity; by the name its work row is filed under. */
-void tally_activity(pawl_runtime *rt, pawl_str lane, pawl_tally_what what);
+void tally_activity(pawl_runtime *rt, pawl_str tray, pawl_tally_what what);
 /* [engine] A round was committed: did an instance begin or end in it? */
 void tally_stage(pawl_runtime *rt, const struct stage *s);
 void tally_free(pawl_runtime *rt);

@@ -125,7 +125,7 @@ struct running {
 
 /* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
  * worker between hand-out and completion.  One allocation with its strings. */
-struct lane;
+struct tray;
 
 struct job {
     struct item item;
@@ -139,8 +139,8 @@ struct job {
     bool unfused;                 /* store the completion before the turn (after a crash) */
     bool given_up;                /* [engine] withdrawn or timed out: ignore the result */
     bool only_waits;              /* [engine] it only waits: not in the backlog */
-    struct lane *lane;            /* [engine] it came by its turn (handout.h); NULL: it did not */
-    uint32_t priority;            /* of its lane; 0: it has none */
+    struct tray *tray;            /* [engine] it came by its turn (handout.h); NULL: it did not */
+    uint32_t priority;            /* of its tray; 0: it has none */
     atomic_bool cancelled;        /* the activity may look */
     atomic_llong began_ms;        /* mono: a worker began; 0: still queued */
     atomic_llong beat_ms;         /* mono: last heartbeat, or the beginning */

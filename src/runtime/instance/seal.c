@@ -14,11 +14,11 @@
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/rand.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/peek.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/tray.h"
 #include "runtime/instance/asked.h"
 #include "runtime/instance/attribute_set.h"
 #include "runtime/instance/published.h"
@@ -166,9 +166,9 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
         w->scheduled_ms = s->now_ms;
     if (step->policy) {
         w->deadline_ms = job_deadline(step->policy, w->scheduled_ms, false);
-        if (lane_counts(rt))
-            w->name = rt->hands.handout ? lane_of_call(&rt->group_mem, e->name, step->policy)
-                                        : lane_of(&rt->group_mem, e->name, step->policy->tag);
+        if (tray_counts(rt))
+            w->name = rt->hands.handout ? tray_of_call(&rt->group_mem, e->name, step->policy)
+                                        : tray_of(&rt->group_mem, e->name, step->policy->tag);
     }
     if (UNLIKELY(step->lease)) {
         lease_inline(rt, w, exchange_lease_ms(s->exchange));

@@ -17,13 +17,13 @@
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/timers.h"
+#include "runtime/core/tray.h"
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
@@ -92,7 +92,7 @@ void runtime_discard(pawl_runtime *rt)
         fiber_unguard_thread();
     worker_close(rt);
     free(rt->data.path);
-    lane_close(rt);
+    tray_close(rt);
     crew_close(rt);
     kept_tables_close(rt->client.tables);
     free(rt);

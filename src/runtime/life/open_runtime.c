@@ -17,7 +17,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/registry.h"
@@ -27,6 +26,7 @@
 #include "runtime/core/store_clock.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/timers.h"
+#include "runtime/core/tray.h"
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
@@ -170,7 +170,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     }
     if (getenv("PAWL_CRASH_AT"))
         point_crash_at(getenv("PAWL_CRASH_AT"));
-    pawl_status rc = lane_open(rt, err) ? runtime_open_store(rt, err) : err->status;
+    pawl_status rc = tray_open(rt, err) ? runtime_open_store(rt, err) : err->status;
     if (rc == PAWL_OK) {
         rt->caps = store_caps(rt->store);
         peek_open(rt);

@@ -10,10 +10,10 @@
 #include "runtime/life/recover.h"
 
 #include "runtime/core/due.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/peek.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/tray.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/asked.h"
 #include "runtime/instance/published.h"
@@ -40,7 +40,7 @@ static bool blame_work(pawl_runtime *rt, struct stage *s, uint64_t id, uint32_t 
     const pawl_work *w = &list.items[0];
     log_warn(&rt->log, "recover", "activity was running when the process died",
              "instance=%.*s activity=%.*s crashes=%u", PAWL_FMT(w->instance),
-             PAWL_FMT(lane_activity(w->name)), w->crashes + crashes);
+             PAWL_FMT(tray_activity(w->name)), w->crashes + crashes);
     pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
     *u = (pawl_work_update){.id = w->id,
                             .attempt = w->attempt + crashes,

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/lane.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/handout.h"
 #include "runtime/work/handout_load.h"
 #include "runtime/work/job.h"
@@ -14,7 +14,7 @@
 
 #define FLUSH 8 /* jobs that wait for the rest of a look */
 
-/* Classes with lanes that threads of this process may have. */
+/* Classes with trays that threads of this process may have. */
 static size_t our_classes(pawl_runtime *rt, struct fair_class ***ret)
 {
     size_t n = 0;
@@ -42,20 +42,20 @@ static void deal(pawl_runtime *rt)
     struct fair_class **classes;
     size_t count = our_classes(rt, &classes);
     uint32_t unflushed = 0;
-    struct lane *lane;
-    while (count && (lane = handout_pick(rt, classes, count, ceiling))) {
-        const struct activity_entry *activity = lane_is_ours(rt, lane->fair.class->name);
-        if (!activity || !worker_may(rt, activity, lane->fair.priority, unflushed)) {
-            count = pass_over(classes, count, lane->fair.class);
+    struct tray *tray;
+    while (count && (tray = handout_pick(rt, classes, count, ceiling))) {
+        const struct activity_entry *activity = tray_is_ours(rt, tray->fair.class->name);
+        if (!activity || !worker_may(rt, activity, tray->fair.priority, unflushed)) {
+            count = pass_over(classes, count, tray->fair.class);
             continue;
         }
-        struct job *job = handout_next(rt, lane);
+        struct job *job = handout_next(rt, tray);
         if (!job)
             continue;
-        handout_out(rt, lane, &job->work, false);
-        job->priority = lane->fair.priority;
+        handout_out(rt, tray, &job->work, false);
+        job->priority = tray->fair.priority;
         job->activity = activity; /* it may be younger than the job */
-        if (UNLIKELY(limits_bound(lane))) {
+        if (UNLIKELY(limits_bound(tray))) {
             limits_wait(rt, job);
             continue;
         }

@@ -4,7 +4,7 @@
  *
  * A thread gets such work when it is free, so that what begins next is decided as late as can be.
  * Where no thread is free, one job a priority waits before the shares, so that a backlog of other
- * calls cannot keep lanes out.  Calls of a higher priority number than the default wait until
+ * calls cannot keep trays out.  Calls of a higher priority number than the default wait until
  * nothing else is queued.
  */
 #ifndef PAWL_RUNTIME_DEAL_H

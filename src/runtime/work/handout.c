@@ -4,8 +4,8 @@
 #include "runtime/work/handout.h"
 
 #include "runtime/core/health.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/registry.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -15,15 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_OF_LANE 64   /* jobs in memory */
-#define KEPT_MAX     8192 /* of all lanes */
+#define KEPT_OF_TRAY 64   /* jobs in memory */
+#define KEPT_MAX     8192 /* of all trays */
 #define FETCH        16
 #define PAUSE_MS     10 /* before rows are read again that found no memory */
 
 /* A row that is out. */
-struct lane_row {
+struct tray_row {
     uint64_t id, uid;
-    struct lane *lane;
+    struct tray *tray;
     bool leased; /* it has a place; else the job has */
     bool fresh;  /* and the commit that says so is not done */
 };
@@ -33,68 +33,68 @@ static int64_t now_us(const pawl_runtime *rt)
     return rt->now_ms * 1000;
 }
 
-/* ---- Lanes ------------------------------------------------------------------------------ */
+/* ---- Trays ------------------------------------------------------------------------------ */
 
 static void set_ours(pawl_runtime *rt, struct fair_class *c)
 {
-    fair_set_ours(&rt->hands.handout->fair, c, lane_is_ours(rt, c->name) != NULL);
+    fair_set_ours(&rt->hands.handout->fair, c, tray_is_ours(rt, c->name) != NULL);
 }
 
-struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
+struct tray *tray_of_name(pawl_runtime *rt, pawl_str name)
 {
     struct handout *h = rt->hands.handout;
-    struct lane *lane = map_gets(&h->lanes, name);
-    struct lane_parts parts;
-    if (lane)
-        return lane;
-    lane = calloc(1, sizeof(*lane) + name.len + 1);
-    need_memory(lane);
-    char *text = (char *)(lane + 1);
+    struct tray *tray = map_gets(&h->trays, name);
+    struct tray_parts parts;
+    if (tray)
+        return tray;
+    tray = calloc(1, sizeof(*tray) + name.len + 1);
+    need_memory(tray);
+    char *text = (char *)(tray + 1);
     memcpy(text, name.ptr, name.len);
-    lane->name = (pawl_str){text, name.len};
-    lane->end = &lane->first;
-    (void)lane_cut(lane->name, &parts);
-    fair_lane_add(&h->fair, &lane->fair, parts.class, parts.priority, parts.key);
-    set_ours(rt, lane->fair.class);
-    need_memory(map_puts(&h->lanes, lane->name, lane));
-    return lane;
+    tray->name = (pawl_str){text, name.len};
+    tray->end = &tray->first;
+    (void)tray_cut(tray->name, &parts);
+    fair_tray_add(&h->fair, &tray->fair, parts.class, parts.priority, parts.key);
+    set_ours(rt, tray->fair.class);
+    need_memory(map_puts(&h->trays, tray->name, tray));
+    return tray;
 }
 
-static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
+static void forget_if_empty(pawl_runtime *rt, struct tray *tray)
 {
     struct handout *h = rt->hands.handout;
-    if (!lane->rows && !lane->delayed && !lane->more)
-        heap_remove(&h->wakes, &lane->wake); /* the lease that it was for is over */
-    if (lane->fair.state != FAIR_IDLE || lane->fair.out || lane->rows || lane->first ||
-        lane->more || lane->wake.place)
+    if (!tray->rows && !tray->delayed && !tray->more)
+        heap_remove(&h->wakes, &tray->wake); /* the lease that it was for is over */
+    if (tray->fair.state != FAIR_IDLE || tray->fair.out || tray->rows || tray->first ||
+        tray->more || tray->wake.place)
         return;
-    fair_lane_remove(&h->fair, &lane->fair);
-    map_removes(&h->lanes, lane->name);
-    free(lane);
+    fair_tray_remove(&h->fair, &tray->fair);
+    map_removes(&h->trays, tray->name);
+    free(tray);
 }
 
-void lane_stir(pawl_runtime *rt, struct lane *lane)
+void tray_stir(pawl_runtime *rt, struct tray *tray)
 {
-    fair_ready(&rt->hands.handout->fair, &lane->fair);
+    fair_ready(&rt->hands.handout->fair, &tray->fair);
     rt->hands.handout->look = true;
     lease_may_find(rt);
 }
 
-static void handout_again(pawl_runtime *rt, struct lane *lane)
+static void handout_again(pawl_runtime *rt, struct tray *tray)
 {
-    lane->more = true;
-    fair_count(&lane->fair, lane->fair.waiting + 1);
-    lane_stir(rt, lane);
+    tray->more = true;
+    fair_count(&tray->fair, tray->fair.waiting + 1);
+    tray_stir(rt, tray);
 }
 
 /* Look at it then: a lease of it ends, or a row is free from then on. */
-static void look_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
+static void look_at(pawl_runtime *rt, struct tray *tray, int64_t at_ms)
 {
-    if (lane->wake.place && lane->wake.key <= at_ms)
+    if (tray->wake.place && tray->wake.key <= at_ms)
         return;
-    heap_remove(&rt->hands.handout->wakes, &lane->wake);
-    lane->wake.key = at_ms;
-    need_memory(heap_push(&rt->hands.handout->wakes, &lane->wake));
+    heap_remove(&rt->hands.handout->wakes, &tray->wake);
+    tray->wake.key = at_ms;
+    need_memory(heap_push(&rt->hands.handout->wakes, &tray->wake));
 }
 
 /* Else it is one of pawl_pending(): nothing ends it but its completion, which is told. */
@@ -103,34 +103,34 @@ static bool has_end(const pawl_runtime *rt, int64_t until_ms)
     return until_ms - rt->now_ms < ATTEMPT_LEASE_MS / 2;
 }
 
-static void lease_ends(pawl_runtime *rt, struct lane *lane, int64_t until_ms)
+static void lease_ends(pawl_runtime *rt, struct tray *tray, int64_t until_ms)
 {
     if (has_end(rt, until_ms))
-        look_at(rt, lane, until_ms);
+        look_at(rt, tray, until_ms);
 }
 
-void lane_wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
+void tray_wake_at(pawl_runtime *rt, struct tray *tray, int64_t at_ms)
 {
-    lane->delayed = true;
-    look_at(rt, lane, at_ms);
+    tray->delayed = true;
+    look_at(rt, tray, at_ms);
 }
 
-void handout_later(pawl_runtime *rt, struct lane *lane)
+void handout_later(pawl_runtime *rt, struct tray *tray)
 {
     handout_lock(rt->hands.handout);
-    lane_wake_at(rt, lane, rt->now_ms + 1);
-    if (!lane->first && !lane->more)
-        fair_idle(&rt->hands.handout->fair, &lane->fair);
+    tray_wake_at(rt, tray, rt->now_ms + 1);
+    if (!tray->first && !tray->more)
+        fair_idle(&rt->hands.handout->fair, &tray->fair);
     handout_unlock(rt->hands.handout);
 }
 
 /* ---- What is committed ---------------------------------------------------------------------- */
 
-bool handout_knows(const pawl_runtime *rt, pawl_str lane)
+bool handout_knows(const pawl_runtime *rt, pawl_str tray)
 {
-    struct lane_parts parts;
+    struct tray_parts parts;
     return rt->hands.handout &&
-           (lane_cut(lane, &parts) || (rt->hands.limits && limits_name(rt, lane_activity(lane))));
+           (tray_cut(tray, &parts) || (rt->hands.limits && limits_name(rt, tray_activity(tray))));
 }
 
 size_t handout_plain(pawl_runtime *rt, pawl_mem *mem, const pawl_str **names, size_t count)
@@ -150,147 +150,147 @@ size_t handout_plain(pawl_runtime *rt, pawl_mem *mem, const pawl_str **names, si
 bool handout_admit(pawl_runtime *rt, const pawl_work *w)
 {
     const struct handout *h = rt->hands.handout;
-    const struct lane *lane = map_gets(&h->lanes, w->name);
+    const struct tray *tray = map_gets(&h->trays, w->name);
     if (!h->loaded || !h->adopted || w->visible_ms > rt->now_ms || h->kept >= KEPT_MAX)
         return false;
-    return !lane || (!lane->more && !lane->delayed && lane->kept < KEPT_OF_LANE);
+    return !tray || (!tray->more && !tray->delayed && tray->kept < KEPT_OF_TRAY);
 }
 
 /* Behind those in memory; it has no place yet. */
-static void line_up(pawl_runtime *rt, struct lane *lane, struct job *job)
+static void line_up(pawl_runtime *rt, struct tray *tray, struct job *job)
 {
-    job->lane = lane;
+    job->tray = tray;
     job->priority = 0;
     job->next_queued = NULL;
-    *lane->end = job;
-    lane->end = &job->next_queued;
-    lane->kept++;
+    *tray->end = job;
+    tray->end = &job->next_queued;
+    tray->kept++;
     rt->hands.handout->kept++;
 }
 
-static bool keep(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
+static bool keep(pawl_runtime *rt, struct tray *tray, const pawl_work *w)
 {
     struct job *job = job_keep(rt, w);
     if (!job) {
         store_abandon_work(rt->store, &w->id, 1);
-        lane->more = true;
+        tray->more = true;
         return false;
     }
     if (job->policy.schedule_to_close_ms || job->policy.schedule_to_start_ms)
         job_watch(rt, job);
-    line_up(rt, lane, job);
+    line_up(rt, tray, job);
     return true;
 }
 
-void lane_take_in(pawl_runtime *rt, struct lane *lane, struct job *job)
+void tray_take_in(pawl_runtime *rt, struct tray *tray, struct job *job)
 {
     job->share = NULL;
     job_only_waits(rt, job);
-    line_up(rt, lane, job);
-    fair_count(&lane->fair, lane->fair.waiting + 1);
-    lane_stir(rt, lane);
+    line_up(rt, tray, job);
+    fair_count(&tray->fair, tray->fair.waiting + 1);
+    tray_stir(rt, tray);
 }
 
 void handout_added(pawl_runtime *rt, const pawl_work *w)
 {
     handout_lock(rt->hands.handout);
-    struct lane *lane = lane_of_name(rt, w->name);
+    struct tray *tray = tray_of_name(rt, w->name);
     if (w->lock_epoch)
-        (void)keep(rt, lane, w);
+        (void)keep(rt, tray, w);
     else
-        lane->more = true;
-    fair_count(&lane->fair, lane->fair.waiting + 1);
-    lane_stir(rt, lane);
+        tray->more = true;
+    fair_count(&tray->fair, tray->fair.waiting + 1);
+    tray_stir(rt, tray);
     handout_unlock(rt->hands.handout);
 }
 
 void handout_freed(pawl_runtime *rt, pawl_str name)
 {
     handout_lock(rt->hands.handout);
-    handout_again(rt, lane_of_name(rt, name));
+    handout_again(rt, tray_of_name(rt, name));
     handout_unlock(rt->hands.handout);
 }
 
 /* ---- What is out ------------------------------------------------------------------------------ */
 
-static void give(pawl_runtime *rt, struct lane *lane)
+static void give(pawl_runtime *rt, struct tray *tray)
 {
-    fair_give(&rt->hands.handout->fair, &lane->fair, now_us(rt));
+    fair_give(&rt->hands.handout->fair, &tray->fair, now_us(rt));
     rt->hands.handout->look = true;
     lease_may_find(rt);
 }
 
-static struct lane *take_out(pawl_runtime *rt, struct lane_row *row)
+static struct tray *take_out(pawl_runtime *rt, struct tray_row *row)
 {
-    struct lane *lane = row->lane;
+    struct tray *tray = row->tray;
     map_remove(&rt->hands.handout->out, row->id);
-    lane->rows--;
+    tray->rows--;
     if (row->leased)
-        give(rt, lane);
+        give(rt, tray);
     free(row);
-    return lane;
+    return tray;
 }
 
-static struct lane_row *put_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w,
+static struct tray_row *put_out(pawl_runtime *rt, struct tray *tray, const pawl_work *w,
                                 bool leased)
 {
-    struct lane_row *row = calloc(1, sizeof(*row));
+    struct tray_row *row = calloc(1, sizeof(*row));
     need_memory(row && map_put(&rt->hands.handout->out, w->id, row));
-    *row = (struct lane_row){.id = w->id, .uid = w->uid, .lane = lane, .leased = leased};
-    lane->rows++;
+    *row = (struct tray_row){.id = w->id, .uid = w->uid, .tray = tray, .leased = leased};
+    tray->rows++;
     return row;
 }
 
-void lane_found_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased)
+void tray_found_out(pawl_runtime *rt, struct tray *tray, const pawl_work *w, bool leased)
 {
     if (map_get(&rt->hands.handout->out, w->id))
         return;
-    (void)put_out(rt, lane, w, leased);
-    fair_was_out(&lane->fair);
+    (void)put_out(rt, tray, w, leased);
+    fair_was_out(&tray->fair);
     if (leased)
-        lease_ends(rt, lane, w->lock_until_ms);
+        lease_ends(rt, tray, w->lock_until_ms);
 }
 
-void handout_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased)
+void handout_out(pawl_runtime *rt, struct tray *tray, const pawl_work *w, bool leased)
 {
     struct handout *h = rt->hands.handout;
     handout_lock(h);
-    struct lane_row *row = map_get(&h->out, w->id);
+    struct tray_row *row = map_get(&h->out, w->id);
     if (row) /* its lease ran out a moment ago */
         (void)take_out(rt, row);
-    fair_take(&h->fair, &lane->fair, now_us(rt));
-    if (lane->fair.waiting)
-        fair_count(&lane->fair, lane->fair.waiting - 1);
-    put_out(rt, lane, w, leased)->fresh = leased;
-    if (!lane->first && !lane->more)
-        fair_idle(&h->fair, &lane->fair);
+    fair_take(&h->fair, &tray->fair, now_us(rt));
+    if (tray->fair.waiting)
+        fair_count(&tray->fair, tray->fair.waiting - 1);
+    put_out(rt, tray, w, leased)->fresh = leased;
+    if (!tray->first && !tray->more)
+        fair_idle(&h->fair, &tray->fair);
     handout_unlock(h);
 }
 
-static void changed(pawl_runtime *rt, struct lane_row *row, const pawl_work_update *u)
+static void changed(pawl_runtime *rt, struct tray_row *row, const pawl_work_update *u)
 {
     if (u->lock_token.len || u->lock_epoch) {
         if (u->lock_token.len && !u->lock_epoch && !row->leased) {
             row->leased = true; /* it will be completed by token: the job gives its place back */
-            fair_was_out(&row->lane->fair);
+            fair_was_out(&row->tray->fair);
         }
         row->fresh = false;
         if (u->lock_token.len && !u->lock_epoch)
-            lease_ends(rt, row->lane, u->lock_until_ms);
+            lease_ends(rt, row->tray, u->lock_until_ms);
         return;
     }
-    struct lane *lane = take_out(rt, row);
+    struct tray *tray = take_out(rt, row);
     if (u->visible_ms > rt->now_ms) {
-        fair_count(&lane->fair, lane->fair.waiting + 1);
-        lane_wake_at(rt, lane, u->visible_ms);
+        fair_count(&tray->fair, tray->fair.waiting + 1);
+        tray_wake_at(rt, tray, u->visible_ms);
     } else {
-        handout_again(rt, lane);
+        handout_again(rt, tray);
     }
 }
 
 void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
 {
-    struct lane_row *row = map_get(&rt->hands.handout->out, u->id);
+    struct tray_row *row = map_get(&rt->hands.handout->out, u->id);
     if (!row)
         return;
     handout_lock(rt->hands.handout);
@@ -299,18 +299,18 @@ void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
 }
 
 /* The attempt was not begun: its place and its tokens are given back. */
-static void undone(pawl_runtime *rt, struct lane_row *row)
+static void undone(pawl_runtime *rt, struct tray_row *row)
 {
-    struct lane *lane = row->lane;
+    struct tray *tray = row->tray;
     row->leased = false;
     (void)take_out(rt, row);
-    fair_untake(&rt->hands.handout->fair, &lane->fair, now_us(rt));
-    handout_again(rt, lane);
+    fair_untake(&rt->hands.handout->fair, &tray->fair, now_us(rt));
+    handout_again(rt, tray);
 }
 
 void handout_undone(pawl_runtime *rt, uint64_t work_id)
 {
-    struct lane_row *row = map_get(&rt->hands.handout->out, work_id);
+    struct tray_row *row = map_get(&rt->hands.handout->out, work_id);
     if (!row || !row->fresh)
         return;
     handout_lock(rt->hands.handout);
@@ -320,7 +320,7 @@ void handout_undone(pawl_runtime *rt, uint64_t work_id)
 
 void handout_lost(pawl_runtime *rt, uint64_t work_id)
 {
-    struct lane_row *row = map_get(&rt->hands.handout->out, work_id);
+    struct tray_row *row = map_get(&rt->hands.handout->out, work_id);
     if (!row)
         return;
     handout_lock(rt->hands.handout);
@@ -330,7 +330,7 @@ void handout_lost(pawl_runtime *rt, uint64_t work_id)
 
 void handout_removed(pawl_runtime *rt, uint64_t uid)
 {
-    struct lane_row *row;
+    struct tray_row *row;
     handout_lock(rt->hands.handout);
     for (size_t at = 0; (row = map_next(&rt->hands.handout->out, &at));)
         if (row->uid == uid)
@@ -341,19 +341,19 @@ void handout_removed(pawl_runtime *rt, uint64_t uid)
 /* A job that came by its turn is freed. */
 static void handout_over(pawl_runtime *rt, struct job *job)
 {
-    struct lane *lane = job->lane;
-    job->lane = NULL;
+    struct tray *tray = job->tray;
+    job->tray = NULL;
     if (!rt->hands.handout || !job->priority) /* closing; or it was not handed out */
         return;
     handout_lock(rt->hands.handout);
-    give(rt, lane);
-    forget_if_empty(rt, lane);
+    give(rt, tray);
+    forget_if_empty(rt, tray);
     handout_unlock(rt->hands.handout);
 }
 
 void handout_skipped(pawl_runtime *rt, const struct job *job)
 {
-    struct lane_row *row = map_get(&rt->hands.handout->out, job->work.id);
+    struct tray_row *row = map_get(&rt->hands.handout->out, job->work.id);
     if (!row)
         return;
     handout_lock(rt->hands.handout);
@@ -361,32 +361,32 @@ void handout_skipped(pawl_runtime *rt, const struct job *job)
     handout_unlock(rt->hands.handout);
 }
 
-static struct job *unlink_first(pawl_runtime *rt, struct lane *lane, struct job **at)
+static struct job *unlink_first(pawl_runtime *rt, struct tray *tray, struct job **at)
 {
     struct job *job = *at;
     *at = job->next_queued;
     if (!*at)
-        lane->end = at;
-    lane->kept--;
+        tray->end = at;
+    tray->kept--;
     rt->hands.handout->kept--;
     return job;
 }
 
 void handout_drop(pawl_runtime *rt, struct job *job)
 {
-    struct lane *lane = job->lane;
-    struct job **at = &lane->first;
+    struct tray *tray = job->tray;
+    struct job **at = &tray->first;
     handout_lock(rt->hands.handout);
     while (*at != job)
         at = &(*at)->next_queued;
-    (void)unlink_first(rt, lane, at);
+    (void)unlink_first(rt, tray, at);
     job_forget(rt, job);
     job_free(job);
-    if (lane->fair.waiting)
-        fair_count(&lane->fair, lane->fair.waiting - 1);
-    if (!lane->first && !lane->more) {
-        fair_idle(&rt->hands.handout->fair, &lane->fair);
-        forget_if_empty(rt, lane);
+    if (tray->fair.waiting)
+        fair_count(&tray->fair, tray->fair.waiting - 1);
+    if (!tray->first && !tray->more) {
+        fair_idle(&rt->hands.handout->fair, &tray->fair);
+        forget_if_empty(rt, tray);
     }
     handout_unlock(rt->hands.handout);
 }
@@ -405,82 +405,82 @@ size_t handout_classes(pawl_runtime *rt, const pawl_str *names, size_t count,
     return n;
 }
 
-struct lane *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, size_t count,
+struct tray *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, size_t count,
                           uint32_t ceiling)
 {
     struct handout *h = rt->hands.handout;
     if (h->unread)
         return NULL;
     handout_lock(h);
-    struct fair_lane *lane = fair_pick(&h->fair, classes, count, ceiling, now_us(rt));
+    struct fair_tray *tray = fair_pick(&h->fair, classes, count, ceiling, now_us(rt));
     handout_unlock(h);
-    return lane ? CONTAINER_OF(lane, struct lane, fair) : NULL;
+    return tray ? CONTAINER_OF(tray, struct tray, fair) : NULL;
 }
 
 /* When its next row is free, as the store has it. */
-static bool find_delayed(pawl_runtime *rt, struct lane *lane)
+static bool find_delayed(pawl_runtime *rt, struct tray *tray)
 {
     pawl_work_list list;
     pawl_error err;
-    if (store_read_named_work(rt->store, lane->name, rt->now_ms, 1, &rt->load_mem, &list, &err) !=
+    if (store_read_named_work(rt->store, tray->name, rt->now_ms, 1, &rt->load_mem, &list, &err) !=
         PAWL_OK) {
         health_unread(rt, &err);
         return false;
     }
-    lane->delayed = false;
+    tray->delayed = false;
     if (list.count) {
         const pawl_work *w = &list.items[0];
         int64_t at = w->lock_until_ms > w->visible_ms ? w->lock_until_ms : w->visible_ms;
         if (has_end(rt, at))
-            lane_wake_at(rt, lane, at);
+            tray_wake_at(rt, tray, at);
     }
     return true;
 }
 
 /* Rows of the store into memory.  False: it did not answer. */
-static bool fill(pawl_runtime *rt, struct lane *lane)
+static bool fill(pawl_runtime *rt, struct tray *tray)
 {
     pawl_work_list list;
     pawl_error err;
     arena_reset(&rt->load_mem);
-    if (store_fetch_work(rt->store, rt->now_ms, &lane->name, 1, FETCH, &rt->load_mem, &list,
+    if (store_fetch_work(rt->store, rt->now_ms, &tray->name, 1, FETCH, &rt->load_mem, &list,
                          &err) != PAWL_OK) {
         health_unread(rt, &err);
         return false;
     }
-    lane->more = list.count == FETCH;
+    tray->more = list.count == FETCH;
     for (size_t i = 0; i < list.count; i++)
         if (!job_find(rt, list.items[i].id))
-            (void)keep(rt, lane, &list.items[i]);
-    if (!lane->more && lane->delayed && !lane->wake.place)
-        return find_delayed(rt, lane);
+            (void)keep(rt, tray, &list.items[i]);
+    if (!tray->more && tray->delayed && !tray->wake.place)
+        return find_delayed(rt, tray);
     return true;
 }
 
-static struct job *next_of(pawl_runtime *rt, struct lane *lane)
+static struct job *next_of(pawl_runtime *rt, struct tray *tray)
 {
-    if (!lane->first && lane->more && !fill(rt, lane)) {
+    if (!tray->first && tray->more && !fill(rt, tray)) {
         rt->hands.handout->unread = rt->hands.handout->look = true;
         return NULL;
     }
-    if (!lane->first) {
-        fair_idle(&rt->hands.handout->fair, &lane->fair);
-        if (lane->more) /* there was no memory for them */
-            look_at(rt, lane, rt->now_ms + PAUSE_MS);
+    if (!tray->first) {
+        fair_idle(&rt->hands.handout->fair, &tray->fair);
+        if (tray->more) /* there was no memory for them */
+            look_at(rt, tray, rt->now_ms + PAUSE_MS);
         else
-            fair_count(&lane->fair, 0);
-        forget_if_empty(rt, lane);
+            fair_count(&tray->fair, 0);
+        forget_if_empty(rt, tray);
         return NULL;
     }
-    struct job *job = unlink_first(rt, lane, &lane->first);
+    struct job *job = unlink_first(rt, tray, &tray->first);
     job->next_queued = NULL;
     return job;
 }
 
-struct job *handout_next(pawl_runtime *rt, struct lane *lane)
+struct job *handout_next(pawl_runtime *rt, struct tray *tray)
 {
     handout_lock(rt->hands.handout);
-    struct job *job = next_of(rt, lane);
+    struct job *job = next_of(rt, tray);
     handout_unlock(rt->hands.handout);
     return job;
 }
@@ -522,14 +522,14 @@ static void open_lock(pthread_mutex_t *lock)
 
 pawl_status handout_open(pawl_runtime *rt, pawl_error *reterr)
 {
-    if (!store_has_work_names(rt->store) || !lane_counts(rt) || rt->opts.read_only)
+    if (!store_has_work_names(rt->store) || !tray_counts(rt) || rt->opts.read_only)
         return PAWL_OK;
     struct handout *h = calloc(1, sizeof(*h));
     if (!h)
         return PAWL_NO_MEMORY;
     open_lock(&h->lock);
     fair_init(&h->fair);
-    map_init(&h->lanes);
+    map_init(&h->trays);
     map_init(&h->out);
     heap_init(&h->wakes);
     h->look = h->adopted = true;
@@ -538,35 +538,35 @@ pawl_status handout_open(pawl_runtime *rt, pawl_error *reterr)
     return limits_open(rt, reterr);
 }
 
-static void free_lane(struct handout *h, struct lane *lane)
+static void free_tray(struct handout *h, struct tray *tray)
 {
-    for (struct job *job = lane->first, *next; job; job = next) {
+    for (struct job *job = tray->first, *next; job; job = next) {
         next = job->next_queued;
-        job->lane = NULL;
+        job->tray = NULL;
         job_free(job);
     }
-    fair_idle(&h->fair, &lane->fair);
-    while (lane->fair.out)
-        fair_give(&h->fair, &lane->fair, 0);
-    fair_lane_remove(&h->fair, &lane->fair);
-    free(lane);
+    fair_idle(&h->fair, &tray->fair);
+    while (tray->fair.out)
+        fair_give(&h->fair, &tray->fair, 0);
+    fair_tray_remove(&h->fair, &tray->fair);
+    free(tray);
 }
 
 void handout_close(pawl_runtime *rt)
 {
     struct handout *h = rt->hands.handout;
-    struct lane_row *row;
-    struct lane *lane;
+    struct tray_row *row;
+    struct tray *tray;
     rt->hands.handout = NULL;
     if (!h)
         return;
     heap_deinit(&h->wakes); /* it tells its nodes */
     for (size_t at = 0; (row = map_next(&h->out, &at));)
         free(row);
-    for (size_t at = 0; (lane = map_next(&h->lanes, &at));)
-        free_lane(h, lane);
+    for (size_t at = 0; (tray = map_next(&h->trays, &at));)
+        free_tray(h, tray);
     map_deinit(&h->out);
-    map_deinit(&h->lanes);
+    map_deinit(&h->trays);
     limits_close(h);
     rt->hands.limits = 0;
     fair_deinit(&h->fair);
@@ -577,13 +577,13 @@ void handout_close(pawl_runtime *rt)
 void handout_check(const pawl_runtime *rt)
 {
     const struct handout *h = rt->hands.handout;
-    const struct lane *lane;
+    const struct tray *tray;
     size_t kept = 0;
     if (!h)
         return;
     fair_check(&h->fair);
-    for (size_t at = 0; (lane = map_next(&h->lanes, &at)); kept += lane->kept)
-        assert_that(!(lane->first || lane->more) || lane->fair.state != FAIR_IDLE ||
-                    lane->wake.place);
+    for (size_t at = 0; (tray = map_next(&h->trays, &at)); kept += tray->kept)
+        assert_that(!(tray->first || tray->more) || tray->fair.state != FAIR_IDLE ||
+                    tray->wake.place);
     assert_that(kept == h->kept);
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/work/handout.h -- work that is handed out in turn: lanes with a key or a priority, and all
- * lanes of activities that a limit names (work_limits.h). [engine]
+ * runtime/work/handout.h -- work that is handed out in turn: trays with a key or a priority, and all
+ * trays of activities that a limit names (work_limits.h). [engine]
  *
- * The policy is pure (fair/fair.h).  This feeds it: which lanes have rows, which attempts are out.
+ * The policy is pure (fair/fair.h).  This feeds it: which trays have rows, which attempts are out.
  *
- *   committed ─▶ kept in memory as a job, or left in the store (lane->more)    [handout_added]
+ *   committed ─▶ kept in memory as a job, or left in the store (tray->more)    [handout_added]
  *             ─▶ picked, by a thread (deal.c) or a poll (lease.c)              [handout_pick, _next]
  *             ─▶ out: a thread has it, or a lease                              [handout_out]
- *             ─▶ gone, or back in its lane, perhaps later                      [handout_gone, _back]
+ *             ─▶ gone, or back in its tray, perhaps later                      [handout_gone, _back]
  *
- * Rows of a lane are begun in the order of their ids; a retry comes when it is visible.  What is
- * kept in memory is a cache: the row is the truth, and the next process finds its lanes again
- * (handout_load.c).  A lane without rows is forgotten.
+ * Rows of a tray are begun in the order of their ids; a retry comes when it is visible.  What is
+ * kept in memory is a cache: the row is the truth, and the next process finds its trays again
+ * (handout_load.c).  A tray without rows is forgotten.
  *
  * Everything here is written by the engine under `lock`, so that others may look (limit_view.c).
  *
- * Invariants: `out` has every row of a lane that a thread or a lease has, once; a lane that may
- * have rows, in memory or in the store, is not idle; a job with a lane holds one place in it until
+ * Invariants: `out` has every row of a tray that a thread or a lease has, once; a tray that may
+ * have rows, in memory or in the store, is not idle; a job with a tray holds one place in it until
  * it is freed, a lease until its row is decided, free again, or gone.
  */
 #ifndef PAWL_RUNTIME_HANDOUT_H
@@ -28,8 +28,8 @@
 
 #include <pthread.h>
 
-struct lane {
-    struct fair_lane fair;
+struct tray {
+    struct fair_tray fair;
     pawl_str name;            /* behind the struct */
     struct job *first, **end; /* in memory, by id */
     size_t kept;              /* of these */
@@ -42,15 +42,15 @@ struct lane {
 struct handout {
     pthread_mutex_t lock; /* may be locked again by its owner */
     struct fair fair;
-    struct map lanes; /* by name */
-    struct map out;   /* work id -> struct lane_row */
+    struct map trays; /* by name */
+    struct map out;   /* work id -> struct tray_row */
     struct heap wakes;
-    size_t kept;              /* jobs in memory, of all lanes */
-    bool loaded;              /* lanes of earlier processes were found, */
+    size_t kept;              /* jobs in memory, of all trays */
+    bool loaded;              /* trays of earlier processes were found, */
     bool adopted;             /* and those that a new limit names */
     bool look;                /* something may be handed out */
-    bool unread;              /* a lane could not be read: nothing may overtake it */
-    bool plain_next;          /* polls: lanes of the default priority and all others take turns */
+    bool unread;              /* a tray could not be read: nothing may overtake it */
+    bool plain_next;          /* polls: trays of the default priority and all others take turns */
     unsigned long generation; /* of the registry, when `ours` was set */
     struct limits *limits;    /* work_limits.h */
 };
@@ -68,8 +68,8 @@ static inline void handout_unlock(struct handout *h)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* Is this the name of a lane that is handed out in turn? */
-bool handout_knows(const pawl_runtime *rt, pawl_str lane);
+/* Is this the name of a tray that is handed out in turn? */
+bool handout_knows(const pawl_runtime *rt, pawl_str tray);
 /* Does this row come by its turn?  Most have no options at all, and no limit. */
 static inline bool handout_has(const pawl_runtime *rt, const pawl_work *w)
 {
@@ -101,30 +101,30 @@ void handout_drop(pawl_runtime *rt, struct job *job);
 /* A job that was handed out was not begun: its row is free. */
 void handout_skipped(pawl_runtime *rt, const struct job *job);
 /* A row that was picked is not handed out now: it is in the store, or its call is decided. */
-void handout_later(pawl_runtime *rt, struct lane *lane);
+void handout_later(pawl_runtime *rt, struct tray *tray);
 
 /* Whose turn it is, among those that may have rows; NULL: none. */
-struct lane *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, size_t count,
+struct tray *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, size_t count,
                           uint32_t ceiling);
 /* Its first row; NULL: it has none now. */
-struct job *handout_next(pawl_runtime *rt, struct lane *lane);
+struct job *handout_next(pawl_runtime *rt, struct tray *tray);
 /* The row is handed out: to a lease, or to a thread that has the job. */
-void handout_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased);
+void handout_out(pawl_runtime *rt, struct tray *tray, const pawl_work *w, bool leased);
 /* Classes among these names. */
 size_t handout_classes(pawl_runtime *rt, const pawl_str *names, size_t count,
                        struct fair_class ***ret);
 
 /* ---- For handout_load.c and work_limits.c: with the lock ---------------------------------------- */
 
-struct lane *lane_of_name(pawl_runtime *rt, pawl_str name);
+struct tray *tray_of_name(pawl_runtime *rt, pawl_str name);
 /* It may have something now. */
-void lane_stir(pawl_runtime *rt, struct lane *lane);
+void tray_stir(pawl_runtime *rt, struct tray *tray);
 /* A row of it is free at that time. */
-void lane_wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms);
+void tray_wake_at(pawl_runtime *rt, struct tray *tray, int64_t at_ms);
 /* The row is out already: leased by an earlier process, or begun before there was a limit. */
-void lane_found_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased);
+void tray_found_out(pawl_runtime *rt, struct tray *tray, const pawl_work *w, bool leased);
 /* A job that no thread has begun waits for its turn from now on. */
-void lane_take_in(pawl_runtime *rt, struct lane *lane, struct job *job);
+void tray_take_in(pawl_runtime *rt, struct tray *tray, struct job *job);
 /* The activities registered here, or their tags, changed. */
 void handout_set_ours(pawl_runtime *rt);
 

@@ -4,24 +4,24 @@
 
 #include "base/heap.h"
 #include "runtime/core/health.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/registry.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/handout.h"
 #include "store/store.h"
 
-#define CLASSES_KEPT 4096 /* without lanes; more are forgotten */
+#define CLASSES_KEPT 4096 /* without trays; more are forgotten */
 #define LIST_PAGE    100000
 
 /* A row that is not free: leased, or not due. */
-static void found(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
+static void found(pawl_runtime *rt, struct tray *tray, const pawl_work *w)
 {
     if (w->lock_token.len && w->lock_until_ms > rt->now_ms)
-        lane_found_out(rt, lane, w, true);
+        tray_found_out(rt, tray, w, true);
     else
-        lane_wake_at(rt, lane, w->visible_ms);
+        tray_wake_at(rt, tray, w->visible_ms);
 }
 
-static bool load_lane(pawl_runtime *rt, pawl_str name)
+static bool load_tray(pawl_runtime *rt, pawl_str name)
 {
     pawl_work_list list;
     pawl_error err;
@@ -30,11 +30,11 @@ static bool load_lane(pawl_runtime *rt, pawl_str name)
     bool good =
         store_read_named_work(rt->store, name, rt->now_ms, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
     if (good) {
-        struct lane *lane = lane_of_name(rt, name);
+        struct tray *tray = tray_of_name(rt, name);
         for (size_t i = 0; i < list.count; i++)
-            found(rt, lane, &list.items[i]);
-        lane->more = true;
-        lane_stir(rt, lane);
+            found(rt, tray, &list.items[i]);
+        tray->more = true;
+        tray_stir(rt, tray);
     } else {
         health_unread(rt, &err);
     }
@@ -42,14 +42,14 @@ static bool load_lane(pawl_runtime *rt, pawl_str name)
     return good;
 }
 
-/* `named`: only lanes without key and priority, which a limit has made come by their turn. */
+/* `named`: only trays without key and priority, which a limit has made come by their turn. */
 static bool load_page(pawl_runtime *rt, const pawl_text_list *list, bool named)
 {
     bool good = true;
-    struct lane_parts parts;
+    struct tray_parts parts;
     for (size_t i = 0; good && i < list->count; i++)
-        if (handout_knows(rt, list->items[i]) && !(named && lane_cut(list->items[i], &parts)))
-            good = load_lane(rt, list->items[i]);
+        if (handout_knows(rt, list->items[i]) && !(named && tray_cut(list->items[i], &parts)))
+            good = load_tray(rt, list->items[i]);
     return good;
 }
 
@@ -88,10 +88,10 @@ static void look_at_clock(pawl_runtime *rt)
     struct heap_node *top;
     fair_due(&h->fair, rt->now_ms * 1000);
     while ((top = heap_top(&h->wakes)) && top->key <= rt->now_ms) {
-        struct lane *lane = CONTAINER_OF(top, struct lane, wake);
+        struct tray *tray = CONTAINER_OF(top, struct tray, wake);
         heap_remove(&h->wakes, top);
-        lane->more = true;
-        lane_stir(rt, lane);
+        tray->more = true;
+        tray_stir(rt, tray);
     }
 }
 

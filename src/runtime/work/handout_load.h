@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/work/handout_load.h -- lanes that are found in the store, and what is due by the clock.
+ * runtime/work/handout_load.h -- trays that are found in the store, and what is due by the clock.
  * [engine]
  *
- * After a start: every lane that comes by its turn.  After a new limit: the lanes of the activities
+ * After a start: every tray that comes by its turn.  After a new limit: the trays of the activities
  * that it names, whose rows were handed out without a turn before.  Until that is done nothing is
  * handed out.  Called by deal.c and lease.c.
  */

@@ -4,9 +4,9 @@
 
 #include "runtime/core/health.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/timers.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/details.h"
@@ -26,7 +26,7 @@
 
 bool job_admit(pawl_runtime *rt, const pawl_work *w)
 {
-    if (inbox_stops(rt) || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
+    if (inbox_stops(rt) || w->visible_ms > rt->now_ms || !tray_is_ours(rt, w->name))
         return false;
     if (rt->jobs.store_backlog || rt->jobs.backlog + rt->jobs.admitted_in_group >= BACKLOG_MAX) {
         rt->jobs.store_backlog = true;
@@ -88,7 +88,7 @@ void job_fetch(pawl_runtime *rt)
         pawl_error err;
         const pawl_str *names;
         arena_reset(&rt->load_mem);
-        size_t n = lane_ours(rt, &rt->load_mem, &names);
+        size_t n = tray_ours(rt, &rt->load_mem, &names);
         n = handout_plain(rt, &rt->load_mem, &names, n);
         if (!n) {
             rt->jobs.store_backlog = false;
@@ -164,7 +164,7 @@ static void decide(pawl_runtime *rt, struct job *job)
     job_forget(rt, job);
     if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: it is taken again */
         store_abandon_work(rt->store, &job->work.id, 1);
-        if (job->lane)
+        if (job->tray)
             handout_skipped(rt, job);
         else
             rt->jobs.store_backlog = true;
@@ -217,7 +217,7 @@ void job_withdraw(pawl_runtime *rt, uint64_t work_id)
     struct job *job = job_find(rt, work_id);
     if (!job)
         return;
-    if (job->lane && !job->priority) { /* it waits for its turn */
+    if (job->tray && !job->priority) { /* it waits for its turn */
         handout_drop(rt, job);
         return;
     }
@@ -264,7 +264,7 @@ static int64_t next_look(const struct job *job, int64_t began, int64_t now)
         return job_limit(job, atomic_load(&job->beat_ms), began);
     int64_t at = job->start_by_ms < job->close_by_ms ? job->start_by_ms : job->close_by_ms;
     bool attempt = (job->policy.start_to_close_ms || job->policy.heartbeat_ms) &&
-                   (!job->lane || job->priority); /* it waits for its turn: nothing begins soon */
+                   (!job->tray || job->priority); /* it waits for its turn: nothing begins soon */
     return attempt && now + 1000 < at ? now + 1000 : at;
 }
 

@@ -3,7 +3,7 @@
 #include "runtime/work/jobs.h"
 
 #include "base/pack.h"
-#include "runtime/core/lane.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/details.h"
 #include "runtime/work/tries.h"
 
@@ -35,12 +35,12 @@ struct job *job_copy(pawl_runtime *rt, const pawl_work *w)
     job->rt = rt;
     job->work = *w;
     job->work.instance = pack_str(&at, w->instance);
-    job->work.name = pack_str(&at, lane_activity(w->name));
+    job->work.name = pack_str(&at, tray_activity(w->name));
     job->work.input = pack_str(&at, w->input);
     job->work.attrs = pack_str(&at, w->attrs);
     job->work.last_error = pack_str(&at, w->last_error);
     job->work.lock_token = pack_str(&at, w->lock_token);
-    job->activity = lane_entry(rt, job->work.name);
+    job->activity = tray_entry(rt, job->work.name);
     arena_init(&job->mem);
     job->policy = policy_parse(job->work.attrs, &job->mem);
     job->unfused = job_is_suspect(rt, w->id);
@@ -61,7 +61,7 @@ void job_free(struct job *job)
     if (!job)
         return;
     free_place(job);
-    if (UNLIKELY(job->lane))
+    if (UNLIKELY(job->tray))
         job->rt->jobs.over(job->rt, job);
     if (UNLIKELY(atomic_load_explicit(&job->beat, memory_order_relaxed)))
         details_free(job);

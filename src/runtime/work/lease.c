@@ -13,13 +13,13 @@
 #include "runtime/core/audience.h"
 #include "runtime/core/figures.h"
 #include "runtime/core/health.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/timers.h"
 #include "runtime/core/token.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
@@ -176,7 +176,7 @@ void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_pol
     }
     pawl_str why =
         pawl_mem_printf(&rt->group_mem, "poison: activity '%.*s' lost its lease %u times",
-                        PAWL_FMT(lane_activity(w.name)), w.crashes);
+                        PAWL_FMT(tray_activity(w.name)), w.crashes);
     attempt_decided(rt, row, PAWL_RESULT_POISON, row->attempt - row->crashes, why,
                     &(struct attempt_how){0});
 }
@@ -252,8 +252,8 @@ static enum verdict_kind change_row(pawl_runtime *rt, struct lease_call *q)
 pawl_status lease_fetch_inline(pawl_runtime *rt, uint32_t max, pawl_mem *mem, pawl_work_list *ret,
                                pawl_error *err)
 {
-    const pawl_str lane = pawl_s(ENGINE_INLINE);
-    return store_fetch_work(rt->store, rt->now_ms, &lane, 1, max, mem, ret, err);
+    const pawl_str tray = pawl_s(ENGINE_INLINE);
+    return store_fetch_work(rt->store, rt->now_ms, &tray, 1, max, mem, ret, err);
 }
 
 bool lease_inline_again(pawl_runtime *rt, pawl_work *w, int64_t ms)
@@ -287,10 +287,10 @@ struct polling {
     struct stage *s;             /* with the leases; NULL: none yet */
     LIST(uint64_t) later;        /* taken, but not to be leased in this pass */
     size_t bytes;                /* of the inputs leased */
-    struct fair_class **classes; /* whose lanes it may have */
+    struct fair_class **classes; /* whose trays it may have */
     size_t class_count;
     pawl_str details;      /* what an earlier attempt of the row left */
-    const pawl_str *plain; /* its lanes that are not handed out in turn */
+    const pawl_str *plain; /* its trays that are not handed out in turn */
     size_t plain_count;
 };
 
@@ -331,7 +331,7 @@ static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, 
                        .instance = arena_dup(mem, w->instance),
                        .execution = w->execution,
                        .id = w->ref,
-                       .activity = arena_dup(mem, lane_activity(w->name)),
+                       .activity = arena_dup(mem, tray_activity(w->name)),
                        .input = arena_dup(mem, w->input),
                        .key = arena_dup(mem, pawl_s(activity_key(w, key))),
                        .attempt = w->attempt + 1,
@@ -355,25 +355,25 @@ static void take_turns(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
                        uint32_t ceiling)
 {
     pawl_worker_reply *reply = &at->q->reply;
-    struct lane *lane;
+    struct tray *tray;
     while (reply->count < most && at->bytes < POLL_BYTES &&
-           (lane = handout_pick(rt, at->classes, at->class_count, ceiling))) {
-        struct job *job = handout_next(rt, lane);
+           (tray = handout_pick(rt, at->classes, at->class_count, ceiling))) {
+        struct job *job = handout_next(rt, tray);
         if (!job)
             continue;
         pawl_work w = job->work;
         job_forget(rt, job);
         if (accept_row(rt, at, &w)) {
-            handout_out(rt, lane, &w, true);
+            handout_out(rt, tray, &w, true);
             lease_row(rt, at, &w, &leases[reply->count++]);
         } else {
-            handout_later(rt, lane);
+            handout_later(rt, tray);
         }
         job_free(job);
     }
 }
 
-/* How many of a poll's leases lanes of the default priority may have before all other work: half. */
+/* How many of a poll's leases trays of the default priority may have before all other work: half. */
 static size_t share_of_turns(pawl_runtime *rt, const struct polling *at)
 {
     size_t left = at->q->max - at->q->reply.count;
@@ -381,7 +381,7 @@ static size_t share_of_turns(pawl_runtime *rt, const struct polling *at)
     return at->q->reply.count + (left + rt->hands.handout->plain_next) / 2;
 }
 
-/* Lease rows of lanes without a turn until there are enough of them, or no more. */
+/* Lease rows of trays without a turn until there are enough of them, or no more. */
 static pawl_status take_plain(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
                               pawl_error *err)
 {
@@ -411,11 +411,11 @@ static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *l
                              pawl_error *err)
 {
     const struct lease_call *q = at->q;
-    at->plain = q->lanes;
-    at->plain_count = handout_plain(rt, &rt->group_mem, &at->plain, q->lane_count);
+    at->plain = q->trays;
+    at->plain_count = handout_plain(rt, &rt->group_mem, &at->plain, q->tray_count);
     if (LIKELY(!rt->hands.handout) || !handout_ready(rt))
         return take_plain(rt, at, leases, err);
-    at->class_count = handout_classes(rt, q->lanes, q->lane_count, &at->classes);
+    at->class_count = handout_classes(rt, q->trays, q->tray_count, &at->classes);
     if (!at->class_count)
         return take_plain(rt, at, leases, err);
     take_turns(rt, at, leases, q->max, LIMIT_PRIORITY_DEFAULT - 1);

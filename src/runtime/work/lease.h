@@ -31,8 +31,8 @@ struct lease_call {
     pawl_mem mem;
     const pawl_str *names, *tags;
     size_t name_count, tag_count;
-    const pawl_str *lanes; /* its activities, by themselves and with its tags */
-    size_t lane_count;
+    const pawl_str *trays; /* its activities, by themselves and with its tags */
+    size_t tray_count;
     uint32_t max;
     int64_t lock_ms, delay_ms, wait_ms;
     int64_t until_mono_ms; /* of a poll that waits; 0: has not begun to */

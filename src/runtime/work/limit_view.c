@@ -19,10 +19,10 @@ struct shown {
     int64_t oldest_ms;
 };
 
-static const struct lane *hanging(const struct fair_hang *hang, size_t i)
+static const struct tray *hanging(const struct fair_hang *hang, size_t i)
 {
-    struct fair_lane *fair = CONTAINER_OF(hang->lanes.nodes[i], struct fair_lane, node);
-    return CONTAINER_OF(fair, struct lane, fair);
+    struct fair_tray *fair = CONTAINER_OF(hang->trays.nodes[i], struct fair_tray, node);
+    return CONTAINER_OF(fair, struct tray, fair);
 }
 
 /* Who waits in it. */
@@ -30,10 +30,10 @@ static struct shown look_at(const struct fair_bucket *b)
 {
     struct shown s = {.bucket = b};
     for (const struct fair_hang *h = b->hangs; h; h = h->next)
-        for (size_t i = 0; i < h->lanes.count; i++) {
-            const struct lane *lane = hanging(h, i);
-            int64_t made_ms = lane->first ? lane->first->work.scheduled_ms : 0;
-            s.waiting += lane->fair.waiting;
+        for (size_t i = 0; i < h->trays.count; i++) {
+            const struct tray *tray = hanging(h, i);
+            int64_t made_ms = tray->first ? tray->first->work.scheduled_ms : 0;
+            s.waiting += tray->fair.waiting;
             if (made_ms && (!s.oldest_ms || made_ms < s.oldest_ms))
                 s.oldest_ms = made_ms;
         }
@@ -109,33 +109,33 @@ void limit_write_use(pawl_runtime *rt, pawl_str name, bool keys, pawl_json *w, p
 
 /* ---- One call ------------------------------------------------------------------------------ */
 
-/* Calls of its own lane that come before it. */
-static uint64_t before_in_lane(const struct lane *lane, uint64_t id)
+/* Calls of its own tray that come before it. */
+static uint64_t before_in_tray(const struct tray *tray, uint64_t id)
 {
     uint64_t n = 0;
-    for (const struct job *job = lane->first; job; job = job->next_queued, n++)
+    for (const struct job *job = tray->first; job; job = job->next_queued, n++)
         if (job->work.id == id)
             return n;
-    return lane->fair.waiting > n ? lane->fair.waiting - 1 : n;
+    return tray->fair.waiting > n ? tray->fair.waiting - 1 : n;
 }
 
-/* Lanes of one priority take turns: of each other one at most as many come before it. */
-static uint64_t before_it(const struct fair_bucket *b, const struct lane *own, uint64_t id)
+/* Trays of one priority take turns: of each other one at most as many come before it. */
+static uint64_t before_it(const struct fair_bucket *b, const struct tray *own, uint64_t id)
 {
-    uint64_t in_lane = before_in_lane(own, id), n = in_lane;
+    uint64_t in_tray = before_in_tray(own, id), n = in_tray;
     for (const struct fair_hang *h = b->hangs; h; h = h->next)
-        for (size_t i = 0; i < h->lanes.count; i++) {
-            const struct lane *lane = hanging(h, i);
-            uint64_t waiting = lane->fair.waiting;
-            if (lane == own || lane->fair.priority > own->fair.priority)
+        for (size_t i = 0; i < h->trays.count; i++) {
+            const struct tray *tray = hanging(h, i);
+            uint64_t waiting = tray->fair.waiting;
+            if (tray == own || tray->fair.priority > own->fair.priority)
                 continue;
-            bool turns = lane->fair.priority == own->fair.priority && waiting > in_lane + 1;
-            n += turns ? in_lane + 1 : waiting;
+            bool turns = tray->fair.priority == own->fair.priority && waiting > in_tray + 1;
+            n += turns ? in_tray + 1 : waiting;
         }
     return n;
 }
 
-static void tell(const struct lane *lane, const struct fair_bucket *b, uint64_t id, int64_t now_ms,
+static void tell(const struct tray *tray, const struct fair_bucket *b, uint64_t id, int64_t now_ms,
                  pawl_mem *mem, pawl_waiting *ret)
 {
     const struct fair_rule *rule = &b->limit->rule;
@@ -143,7 +143,7 @@ static void tell(const struct lane *lane, const struct fair_bucket *b, uint64_t 
     ret->limit = arena_dup(mem, b->limit->name);
     ret->limit_key = arena_dup(mem, b->key);
     ret->limit_in_use = b->in_use;
-    ret->limit_before = before_it(b, lane, id);
+    ret->limit_before = before_it(b, tray, id);
     if (rule->concurrency && b->in_use >= rule->concurrency)
         ret->limit_of = rule->concurrency;
     else if (b->limit->interval_us)
@@ -156,11 +156,11 @@ void limit_tell(pawl_runtime *rt, const pawl_work *row, pawl_mem *mem, pawl_wait
     if (!h)
         return;
     handout_lock(h);
-    const struct lane *lane = map_gets(&h->lanes, row->name);
-    const struct fair_bucket *b = !lane             ? NULL
-                                  : lane->fair.hung ? lane->fair.hung->bucket
-                                                    : fair_obstacle(&lane->fair, rt_now(rt) * 1000);
+    const struct tray *tray = map_gets(&h->trays, row->name);
+    const struct fair_bucket *b = !tray             ? NULL
+                                  : tray->fair.hung ? tray->fair.hung->bucket
+                                                    : fair_obstacle(&tray->fair, rt_now(rt) * 1000);
     if (b && !bucket_has_room(b, rt_now(rt) * 1000))
-        tell(lane, b, row->id, rt_now(rt), mem, ret);
+        tell(tray, b, row->id, rt_now(rt), mem, ret);
     handout_unlock(h);
 }

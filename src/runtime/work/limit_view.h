@@ -2,7 +2,7 @@
 /*
  * runtime/work/limit_view.h -- limits for people: how much is in use, who waits, whose turn is when.
  *
- * Any thread; it looks under the lock of the handout.  Work that waits is counted as far as its lanes
+ * Any thread; it looks under the lock of the handout.  Work that waits is counted as far as its trays
  * were read from the store, so the true number may be larger.  Called by api/limit_client.c and api/query.c.
  */
 #ifndef PAWL_RUNTIME_LIMIT_VIEW_H

@@ -4,8 +4,8 @@
 
 #include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/share.h"
@@ -19,7 +19,7 @@ bool once_is_lost(const struct call_policy *p, const pawl_work *w)
 void once_lost(pawl_runtime *rt, const pawl_work *w)
 {
     bool here = pawl_str_is(w->lock_token, ONCE_MARK);
-    pawl_str name = lane_activity(w->name);
+    pawl_str name = tray_activity(w->name);
     pawl_str why = pawl_mem_printf(
         &rt->group_mem, "lost: %s while activity '%.*s' ran; at most once: not run again",
         here ? "the process ended" : "the worker's lease ran out", PAWL_FMT(name));

@@ -41,7 +41,7 @@ static void add_ahead(pawl_runtime *rt, struct job *job)
 void share_add(pawl_runtime *rt, struct job *job)
 {
     struct share *s = job->share ? job->share : share_of(rt, job);
-    if (UNLIKELY(job->lane != NULL)) {
+    if (UNLIKELY(job->tray != NULL)) {
         job->share = s;
         add_ahead(rt, job);
         return;
@@ -110,7 +110,7 @@ bool share_may(const pawl_runtime *rt)
     return find_ahead(rt) || (rt->shares.waiting && find(rt));
 }
 
-/* With the default priority they and those without a lane take turns. */
+/* With the default priority they and those without a tray take turns. */
 static struct job *take_ahead(pawl_runtime *rt)
 {
     struct job **at = find_ahead(rt), *job = at ? *at : NULL;

@@ -7,7 +7,7 @@
  * threads is kept for names of which nothing runs: a hundred calls that block do not hold up
  * other activities.
  *
- * Jobs with a lane come by their turn (handout.h) and go before the shares: few at a time, by
+ * Jobs with a tray come by their turn (handout.h) and go before the shares: few at a time, by
  * priority.
  *
  * All under work_lock.  Called by worker.c and close.c.

@@ -3,9 +3,9 @@
 #include "runtime/work/timers_due.h"
 
 #include "runtime/core/health.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/timers.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
@@ -32,7 +32,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
     else if (list.count && handout_knows(rt, list.items[0].name)) {
         store_abandon_work(rt->store, &id, 1);
         handout_freed(rt, list.items[0].name);
-    } else if (list.count && lane_is_ours(rt, list.items[0].name))
+    } else if (list.count && tray_is_ours(rt, list.items[0].name))
         job_take(rt, &list.items[0]);
     else if (list.count) { /* not for this process: a worker outside may have it now */
         store_abandon_work(rt->store, &id, 1);

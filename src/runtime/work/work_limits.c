@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "fair/limit_json.h"
 #include "runtime/core/health.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/tray.h"
 #include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
@@ -40,7 +40,7 @@ struct limits {
 
 bool limits_work(const pawl_runtime *rt)
 {
-    return store_has_work_names(rt->store) && lane_counts(rt) && rt->caps.objects &&
+    return store_has_work_names(rt->store) && tray_counts(rt) && rt->caps.objects &&
            rt->caps.atomic_rounds;
 }
 
@@ -139,23 +139,23 @@ static void remove_limit(pawl_runtime *rt, pawl_str name)
 
 /* ---- Work that was handed out without a turn -------------------------------------------------- */
 
-static struct lane *lane_of_job(pawl_runtime *rt, const struct job *job)
+static struct tray *tray_of_job(pawl_runtime *rt, const struct job *job)
 {
-    return lane_of_name(rt, lane_of(&rt->group_mem, job->work.name, job->policy.tag));
+    return tray_of_name(rt, tray_of(&rt->group_mem, job->work.name, job->policy.tag));
 }
 
 /* Those that no thread has begun wait for their turn from now on. */
 static void take_back_queued(pawl_runtime *rt)
 {
     const pawl_str *names;
-    size_t count = lane_ours(rt, &rt->group_mem, &names);
+    size_t count = tray_ours(rt, &rt->group_mem, &names);
     for (size_t i = 0; i < count; i++) {
-        const struct activity_entry *a = lane_entry(rt, lane_activity(names[i]));
-        if (!a || !limits_name(rt, lane_activity(names[i])))
+        const struct activity_entry *a = tray_entry(rt, tray_activity(names[i]));
+        if (!a || !limits_name(rt, tray_activity(names[i])))
             continue;
         for (struct job *job = worker_take_back(rt, a), *next; job; job = next) {
             next = job->next_queued;
-            lane_take_in(rt, lane_of_job(rt, job), job);
+            tray_take_in(rt, tray_of_job(rt, job), job);
         }
     }
 }
@@ -165,12 +165,12 @@ static void count_running(pawl_runtime *rt)
 {
     struct job *job;
     for (size_t at = 0; (job = jobs_next(rt, &at));) {
-        if (job->lane || !limits_name(rt, job->work.name))
+        if (job->tray || !limits_name(rt, job->work.name))
             continue;
-        struct lane *lane = lane_of_job(rt, job);
-        lane_found_out(rt, lane, &job->work, false);
-        job->lane = lane;
-        job->priority = lane->fair.priority;
+        struct tray *tray = tray_of_job(rt, job);
+        tray_found_out(rt, tray, &job->work, false);
+        job->tray = tray;
+        job->priority = tray->fair.priority;
     }
 }
 
@@ -188,10 +188,10 @@ static void adopt(pawl_runtime *rt)
 
 /* ---- What was used of rates --------------------------------------------------------------------- */
 
-bool limits_bound(const struct lane *lane)
+bool limits_bound(const struct tray *tray)
 {
-    for (size_t i = 0; i < lane->fair.bucket_count; i++)
-        if (lane->fair.buckets[i]->limit->interval_us)
+    for (size_t i = 0; i < tray->fair.bucket_count; i++)
+        if (tray->fair.buckets[i]->limit->interval_us)
             return true;
     return false;
 }

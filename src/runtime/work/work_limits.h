@@ -25,7 +25,7 @@
 #include "runtime/core/runtime.h"
 
 struct handout;
-struct lane;
+struct tray;
 
 /* A limit in force. */
 struct limit {
@@ -34,12 +34,12 @@ struct limit {
     uint64_t version;
 };
 
-/* Can this store have limits?  It needs lanes, objects and atomic rounds. */
+/* Can this store have limits?  It needs trays, objects and atomic rounds. */
 bool limits_work(const pawl_runtime *rt);
 
 /* Read limits and what was used of them. */
 pawl_status limits_open(pawl_runtime *rt, pawl_error *reterr);
-/* The lanes are gone already. */
+/* The trays are gone already. */
 void limits_close(struct handout *h);
 
 /* Does a limit name the activity? */
@@ -48,7 +48,7 @@ bool limits_name(const pawl_runtime *rt, pawl_str activity);
 const struct limit *limits_find(const pawl_runtime *rt, pawl_str name);
 
 /* Must the beginning of its attempts be committed first? */
-bool limits_bound(const struct lane *lane);
+bool limits_bound(const struct tray *tray);
 /* The job begins when what it used is committed. */
 void limits_wait(pawl_runtime *rt, struct job *job);
 /* What was used in this pass goes with its commit.  Returns the jobs that wait for none any more,

@@ -17,7 +17,7 @@ bool worker_stop(pawl_runtime *rt, int64_t ms);
  * waits before the shares.  The threads that are kept for other names stay free. */
 bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_t priority,
                 uint32_t unflushed); /* of the caller's */
-/* Do jobs without a lane wait for a thread? */
+/* Do jobs without a tray wait for a thread? */
 bool worker_has_queued(pawl_runtime *rt);
 /* Jobs of the activity that no thread has begun, out of the queue, in order. */
 struct job *worker_take_back(pawl_runtime *rt, const struct activity_entry *activity);
