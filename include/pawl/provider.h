@@ -546,7 +546,8 @@ typedef struct pawl_shared_ops {
      * join [engine]: become a lane beside those that live.
      *   E1  The new epoch is greater than every epoch before, of any lane; durable on return.  The
      *       lane has no shards and a block of ids (E4); group_no is 0.  The others go on.  What
-     *       this handle was before is over (E12, E13), and its shards have no lane.
+     *       this handle was before is over (E12, E13), and its shards have no lane.  A fence
+     *       is used with the handle that gave it; with another it is FENCED.
      */
     pawl_status (*join)(pawl_store *s, uint64_t node, int64_t now_ms, pawl_fence *ret,
                         pawl_error *reterr);

@@ -49,6 +49,7 @@ struct world {
     pawl_store *stores[2][LANES]; /* [i][0] is the one that the factory opened */
     pawl_fence fences[2][LANES];
     bool lives[LANES];
+    uint64_t dead[LANES];   /* a lane whose handle was closed; 0: none */
     uint64_t hinted[LANES]; /* shards with mail that the lane does not know of yet */
     struct known instances[KNOWN], messages[KNOWN], work[KNOWN]; /* id 0: none */
     unsigned name_no;
@@ -467,6 +468,8 @@ static void do_ownership(struct world *w, int lane)
                                  : NEW_IDS;
     int to = (int)draw(w, LANES);
     uint64_t other = deed == JOIN ? draw(w, 3) : w->fences[0][to].epoch;
+    if ((deed == BURY || deed == GIVE) && w->dead[to] && chance(w, 60))
+        other = w->dead[to];
     uint64_t shards = draw(w, UINT64_C(1) << SHARDS) | (chance(w, 20) ? PAWL_SHARDS_ALL << 32 : 0);
     if ((deed == JOIN && w->lives[lane] && chance(w, 80)) || (deed == GIVE && to == lane))
         return;
@@ -507,9 +510,11 @@ static void do_die(struct world *w, int lane)
     for (int i = 0; i < 2; i++) {
         w->stores[i][lane]->ops->close(w->stores[i][lane]);
         w->stores[i][lane] = w->stores[i][0]->ops->shared->another(w->stores[i][0], NULL);
-        w->fences[i][lane].shards = 0; /* it may come back by join alone */
-        w->lives[lane] = false;
+        w->dead[lane] = w->fences[0][lane].epoch;
     }
+    for (int i = 0; i < 2; i++)
+        w->fences[i][lane] = (pawl_fence){.next_id = 1}; /* a fence belongs to its handle */
+    w->lives[lane] = false;
 }
 
 static void compare_all(struct world *w)

@@ -299,6 +299,8 @@ void faults_inject(struct sim *s, const pawl_message *like)
         return;
     pawl_message m = *like;
     m.id = rt->fence.next_id++;
+    if (!like->id && rt->caps.shared) /* no copy of a row, which has a label */
+        m.shard = PAWL_SHARD_LOOK;
     m.attempt = 0;
     m.mailbox = false;
     pawl_round round = {.messages = &m, .message_count = 1};

@@ -258,6 +258,7 @@ void check_rows(struct sim *s)
     brought_check(s);
     details_check(s);
     served_look(s);
+    labels_check(s);
 }
 
 /* ---- At rest ------------------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
  *   workers.c  workers outside: leases, results by token
  *   turned.c   workers that run orchestrations (I36)
  *   served.c  updates and their answers (I37)
+ *   labels.c   the shard of every row (I39)
  *   schedules.c  schedules and their runs (I24, I25)
  *   busy.c     instances that never rest, callbacks that misbehave (L10, L11)
  *   oncancel.c activities that are cancelled while they run (L12)
@@ -113,7 +114,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(I36) X(I37) X(I38) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(I28) X(I34) X(I36) X(I37) X(I38) X(I39) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
@@ -260,6 +261,7 @@ void check_store(struct sim *s);
 void check_ends(struct sim *s);
 /* Messages and work of every living instance. */
 void check_rows(struct sim *s);
+void labels_check(struct sim *s);
 /* The runtime sleeps: no message and no work of this instance waits for it. */
 void check_waiting(struct sim *s, const struct seen *i, int64_t now_ms);
 /* Read everything again from the beginning; replay it. */

@@ -35,7 +35,7 @@ static pawl_status memory_outcome(pawl_store *s, pawl_fence *fence, pawl_round *
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK) {
         *retcommitted = lane->fence.group_no > fence->group_no;
         if (*retcommitted)

@@ -116,9 +116,9 @@ void memory_unlock(struct memory *m);
 /* memory_lanes.c */
 /* The shards of the handle's lane, under the lock; 0: it is no lane, or is over. */
 uint64_t memory_shards(pawl_store *s);
-/* The lane that lives under the fence's epoch, or FENCED. */
-pawl_status memory_check_fence(struct memory *m, const pawl_fence *fence,
-                               struct memory_lane **retlane, pawl_error *reterr);
+/* The lane of the handle, when it lives and the fence is its; else FENCED. */
+pawl_status memory_check_fence(pawl_store *s, const pawl_fence *fence, struct memory_lane **retlane,
+                               pawl_error *reterr);
 /* A commit of the lane (C5). */
 void memory_move_fence(struct memory *m, struct memory_lane *lane, pawl_fence *fence);
 /* The only lane of the store's only handle is this one: for a store that mirrors its own. */

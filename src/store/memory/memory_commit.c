@@ -338,7 +338,7 @@ pawl_status memory_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, 
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK) {
         lane->fence.mail = 0;
         for (size_t i = 0; i < count; i++) {

@@ -36,10 +36,12 @@ uint64_t memory_shards(pawl_store *s)
     return lane ? lane->fence.shards : 0;
 }
 
-pawl_status memory_check_fence(struct memory *m, const pawl_fence *fence,
-                               struct memory_lane **retlane, pawl_error *reterr)
+pawl_status memory_check_fence(pawl_store *s, const pawl_fence *fence, struct memory_lane **retlane,
+                               pawl_error *reterr)
 {
-    *retlane = lane_of(m, fence->epoch);
+    const struct memory_handle *h = (const struct memory_handle *)s;
+    const struct memory *m = h->tables;
+    *retlane = fence->epoch == h->epoch ? lane_of(m, fence->epoch) : NULL;
     if (*retlane)
         return PAWL_OK;
     error_set(reterr, PAWL_FENCED, "epoch %llu is over: the newest epoch of this store is %llu",
@@ -104,7 +106,7 @@ static void release(struct memory *m, struct memory_lane *lane, uint64_t shards)
 static void end_lane(struct memory *m, struct memory_lane *lane)
 {
     size_t i = 0;
-    release(m, lane, PAWL_SHARDS_ALL);
+    release(m, lane, lane->owned);
     while (m->lanes.items[i] != lane)
         i++;
     for (m->lanes.count--; i < m->lanes.count; i++)
@@ -179,7 +181,7 @@ static pawl_status memory_claim(pawl_store *s, pawl_fence *fence, uint64_t wante
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK) {
         lane->owned |= wanted & free_shards(m);
         lane->fence.mail = 0;
@@ -194,7 +196,7 @@ static pawl_status memory_adopt(pawl_store *s, pawl_fence *fence, pawl_error *re
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK) {
         if (lane->owned != lane->fence.shards)
             draw_ids(m, fence);
@@ -210,7 +212,7 @@ static pawl_status memory_new_ids(pawl_store *s, pawl_fence *fence, pawl_error *
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK) {
         draw_ids(m, fence);
         lane->fence.next_id = fence->next_id;
@@ -225,7 +227,7 @@ static pawl_status memory_give(pawl_store *s, pawl_fence *fence, uint64_t shards
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane, *to = lane_of(m, heir);
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK && heir && !to) {
         error_set(reterr, PAWL_CONFLICT, "there is no lane %llu", (unsigned long long)heir);
         status = PAWL_CONFLICT;
@@ -245,7 +247,7 @@ static pawl_status memory_leave(pawl_store *s, pawl_fence *fence, pawl_error *re
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK) {
         lane->fence.mail = 0;
         lane->fence.shards = 0;

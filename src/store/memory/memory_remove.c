@@ -86,7 +86,7 @@ pawl_status memory_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool 
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     if (status == PAWL_OK) {
         uint64_t shards = lane->fence.shards;
         uint32_t done = purge_dead(m, shards, limit);
@@ -123,7 +123,7 @@ pawl_status memory_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t u
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *lane;
-    pawl_status status = memory_check_fence(m, fence, &lane, reterr);
+    pawl_status status = memory_check_fence(s, fence, &lane, reterr);
     struct memory_instance *i = memory_instance(m, uid);
     if (status == PAWL_OK && !(i && memory_is_of(lane->fence.shards, i->row.shard))) {
         error_set(reterr, PAWL_NOT_FOUND, "there is no instance with uid %llu",

@@ -44,6 +44,17 @@ static void e1_e12_who_joins_again_is_another_lane(struct probe *t)
     CHECK_STATUS(commit(free_round(t)), PAWL_FENCED);
 }
 
+static void e1_a_fence_is_of_its_handle(struct probe *t)
+{
+    struct side b = beside(t);
+    pawl_fence own = t->fence;
+    t->fence = b.fence;
+    CHECK_STATUS(commit(free_round(t)), PAWL_FENCED);
+    CHECK_STATUS(shared(t)->adopt(t->store, &t->fence, NULL), PAWL_FENCED);
+    t->fence = own;
+    CHECK_STATUS(commit(free_round(t)), PAWL_OK);
+}
+
 static void e1_a_node_is_told_by_view(struct probe *t)
 {
     struct side b = another(t);
@@ -146,6 +157,26 @@ static void e3_what_the_giver_had_taken_is_free(struct probe *t)
     CHECK_TEXT(fetch(t, 10), "m1 m2");
     CHECK_TEXT(fetch_jobs(t, 10), "j1 j2 j3");
     append(t, &a, "by-b");
+}
+
+static void e3_what_others_have_taken_stays_theirs_when_a_lane_ends(struct probe *t)
+{
+    pawl_row a = make_in(t, "a", 5);
+    struct side b = beside(t), c = beside(t), d = beside(t);
+    deliver(t, &a, "m");
+    enqueue(t, &a, "j");
+    CHECK_TEXT(fetch(t, 10), "m");
+    CHECK_TEXT(fetch_jobs(t, 10), "j");
+    hand_over(t, &c, SHARD(1));
+    bury(t, b.fence.epoch);
+    bury(t, c.fence.epoch);
+    adopt(t);
+    speak_for(t, &d);
+    CHECK_STATUS(shared(t)->join(t->store, 0, t->now, &t->fence, NULL), PAWL_OK);
+    CHECK_STATUS(shared(t)->leave(t->store, &t->fence, NULL), PAWL_OK);
+    speak_for(t, &d);
+    CHECK_TEXT(fetch(t, 10), "");
+    CHECK_TEXT(fetch_jobs(t, 10), "");
 }
 
 static void e3_a_lease_stays_with_its_token(struct probe *t)
@@ -574,11 +605,13 @@ static void e13_o4_the_outcome_is_not_for_the_buried(struct probe *t)
 const struct probe_case cases_lanes[] = {
     CASE(e1_a_lane_joins_without_shards_and_the_other_goes_on),
     CASE(e1_e12_who_joins_again_is_another_lane),
+    CASE(e1_a_fence_is_of_its_handle),
     CASE(e1_a_node_is_told_by_view),
     CASE(e2_only_free_shards_are_claimed),
     CASE(e2_what_is_claimed_is_used_after_an_adopt),
     CASE(e18_every_shard_is_in_one_place),
     CASE(e3_what_the_giver_had_taken_is_free),
+    CASE(e3_what_others_have_taken_stays_theirs_when_a_lane_ends),
     CASE(e3_a_lease_stays_with_its_token),
     CASE(e3_times_come_with_the_shard),
     CASE(e3_shards_that_come_back_are_as_the_other_left_them),
