@@ -520,6 +520,33 @@ typedef struct pawl_lane_view {
     uint64_t moves; /* grows whenever a lane comes or goes, or a shard changes its lane */
 } pawl_lane_view;
 
+/* A node: a process with lanes, or about to have some. */
+typedef struct pawl_node {
+    uint64_t id;            /* of this life of the process; never given again */
+    pawl_str name;          /* its own, for people; one that lives has a name */
+    pawl_str about;         /* what it says of itself; opaque */
+    int64_t joined_ms;      /* by the clock of the store, as the next */
+    int64_t lease_until_ms; /* others may bury it from then on, unless it beats before */
+    uint32_t asked;         /* what others asked it to do; a number of the caller's, 0: nothing */
+} pawl_node;
+
+typedef struct pawl_node_list {
+    const pawl_node *items; /* by id */
+    size_t count;
+} pawl_node_list;
+
+/* The answer to a beat. */
+typedef struct pawl_beat {
+    size_t size;            /* set by the caller */
+    int64_t now_ms;         /* by the clock of the store, when it answered */
+    int64_t lease_until_ms; /* the new end */
+    uint64_t moves;         /* as of pawl_lane_view: grew when there is something to adopt */
+    uint32_t asked;
+} pawl_beat;
+
+#define PAWL_NODE_NAME_MAX  255         /* bytes, at least 1 */
+#define PAWL_NODE_ABOUT_MAX (64 * 1024) /* bytes */
+
 /*
  * Lanes side by side.  A shard is given to a lane by claim, give and bury; the lane begins to use
  * it with adopt, which puts it into `shards` of its fence.  Operations marked [keeper] come from
@@ -527,7 +554,7 @@ typedef struct pawl_lane_view {
  *
  * claim, give and leave are commits of the lane: the fence moves (C5), FENCED and trouble are as
  * of a commit (C6), and outcome() answers after UNKNOWN (no rounds; O1: the fence is as if the
- * call had returned OK).  join, adopt, new_ids and bury may be repeated after UNKNOWN.
+ * call had returned OK).  After UNKNOWN all others may be repeated; a node_join with `again`.
  *
  * The caller promises: the label of a round's row is that of the instance; work has the label of
  * its instance; messages, work, entries, locks and queues that a round changes, needs or drops
@@ -627,6 +654,37 @@ typedef struct pawl_shared_ops {
     /* view [keeper]: which lanes live, and what each has.
      *   E18  As of one moment.  Every shard is in one of the lanes or in `free`. */
     pawl_status (*view)(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret, pawl_error *reterr);
+
+    /*
+     * Nodes [keeper].  A node lives from node_join until it leaves or is buried.  Times are by
+     * clock() of the store; where it has none, now_ms is the time.  NULL, all of them: lanes are
+     * of no node.
+     *
+     * node_join: it begins to live, for lease_ms.
+     *   E19  The id is greater than that of every node before; durable on return.  A name that
+     *        lives is taken: EXISTS, and nothing changed; with `again` (the caller knows that its
+     *        former self is dead), or when its lease is over, that one is buried in the same
+     *        moment (E22).
+     * node_beat: lease_ms more from now; `about` is replaced when it has a pointer.
+     *   E20  FENCED when it does not live any more.  One whose lease is over and that is
+     *        not buried yet lives on.
+     * node_leave: it ends, with the lanes that it still has (E22).   NOT_FOUND: it was not there.
+     * node_ask: the number is in the answers to its beats.   NOT_FOUND: it does not live.
+     * bury_over: all nodes whose lease is over end; how many in *retcount.
+     *   E21  A node whose beat returned OK is not buried before the end that the beat told.
+     *   E22  The lanes of a node that ends are over (E12, E13), and the shards of all of them go
+     *        to those that live (E17).  join() as a lane of a node that does not live is FENCED.
+     * nodes: those that live.   E23  As of one moment, each as it was joined, beat and asked last.
+     *   E24  take() is UNAVAILABLE, and changes nothing, while the lease of a node runs.
+     */
+    pawl_status (*node_join)(pawl_store *s, pawl_str name, pawl_str about, int64_t lease_ms,
+                             bool again, int64_t now_ms, uint64_t *retid, pawl_error *reterr);
+    pawl_status (*node_beat)(pawl_store *s, uint64_t id, pawl_str about, int64_t lease_ms,
+                             int64_t now_ms, pawl_beat *ret, pawl_error *reterr);
+    pawl_status (*node_leave)(pawl_store *s, uint64_t id, int64_t now_ms, pawl_error *reterr);
+    pawl_status (*node_ask)(pawl_store *s, uint64_t id, uint32_t asked, pawl_error *reterr);
+    pawl_status (*bury_over)(pawl_store *s, int64_t now_ms, uint32_t *retcount, pawl_error *reterr);
+    pawl_status (*nodes)(pawl_store *s, pawl_mem *mem, pawl_node_list *ret, pawl_error *reterr);
 } pawl_shared_ops;
 
 #define PAWL_ID_BLOCK (1u << 20) /* ids that take, join, adopt and new_ids hand out at once */

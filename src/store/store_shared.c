@@ -115,3 +115,51 @@ pawl_status store_view(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret, pawl_e
         return store_unbelievable("a shard that is nowhere", reterr);
     return status;
 }
+
+/* ---- Nodes ------------------------------------------------------------------------ */
+
+pawl_status store_node_join(pawl_store *s, pawl_str name, pawl_str about, int64_t lease_ms,
+                            bool again, int64_t now_ms, uint64_t *retid, pawl_error *reterr)
+{
+    assert_that(name.len > 0 && name.len <= PAWL_NODE_NAME_MAX);
+    assert_that(about.len <= PAWL_NODE_ABOUT_MAX && lease_ms > 0);
+    pawl_status status =
+        s->ops->shared->node_join(s, name, about, lease_ms, again, now_ms, retid, reterr);
+    assert_that(status != PAWL_OK || *retid > 0);
+    return status;
+}
+
+pawl_status store_node_beat(pawl_store *s, uint64_t id, pawl_str about, int64_t lease_ms,
+                            int64_t now_ms, pawl_beat *ret, pawl_error *reterr)
+{
+    assert_that(id > 0 && about.len <= PAWL_NODE_ABOUT_MAX && lease_ms > 0);
+    *ret = (pawl_beat){.size = sizeof(*ret)};
+    pawl_status status = s->ops->shared->node_beat(s, id, about, lease_ms, now_ms, ret, reterr);
+    if (status == PAWL_OK && ret->lease_until_ms <= ret->now_ms)
+        return store_unbelievable("a lease that is over when it begins", reterr);
+    return status;
+}
+
+pawl_status store_node_leave(pawl_store *s, uint64_t id, int64_t now_ms, pawl_error *reterr)
+{
+    return s->ops->shared->node_leave(s, id, now_ms, reterr);
+}
+
+pawl_status store_node_ask(pawl_store *s, uint64_t id, uint32_t asked, pawl_error *reterr)
+{
+    return s->ops->shared->node_ask(s, id, asked, reterr);
+}
+
+pawl_status store_bury_over(pawl_store *s, int64_t now_ms, uint32_t *retcount, pawl_error *reterr)
+{
+    return s->ops->shared->bury_over(s, now_ms, retcount, reterr);
+}
+
+pawl_status store_nodes(pawl_store *s, pawl_mem *mem, pawl_node_list *ret, pawl_error *reterr)
+{
+    pawl_status status = s->ops->shared->nodes(s, mem, ret, reterr);
+    for (size_t i = 0; status == PAWL_OK && i < ret->count; i++)
+        if (!ret->items[i].name.len || (i && ret->items[i - 1].id >= ret->items[i].id))
+            return store_unbelievable("nodes out of order", reterr);
+    return status;
+}

@@ -36,4 +36,28 @@ PAWL_MUST_USE pawl_status store_bury(pawl_store *s, uint64_t epoch, int64_t now_
 PAWL_MUST_USE pawl_status store_view(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret,
                                      pawl_error *reterr);
 
+/* Has the shared store nodes?  The calls below only then. */
+static inline bool store_has_nodes(const pawl_store *s)
+{
+    return store_is_shared(s) &&
+           s->ops->shared->size >=
+               offsetof(pawl_shared_ops, nodes) + sizeof(s->ops->shared->nodes) &&
+           s->ops->shared->nodes;
+}
+
+PAWL_MUST_USE pawl_status store_node_join(pawl_store *s, pawl_str name, pawl_str about,
+                                          int64_t lease_ms, bool again, int64_t now_ms,
+                                          uint64_t *retid, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_node_beat(pawl_store *s, uint64_t id, pawl_str about,
+                                          int64_t lease_ms, int64_t now_ms, pawl_beat *ret,
+                                          pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_node_leave(pawl_store *s, uint64_t id, int64_t now_ms,
+                                           pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_node_ask(pawl_store *s, uint64_t id, uint32_t asked,
+                                         pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_bury_over(pawl_store *s, int64_t now_ms, uint32_t *retcount,
+                                          pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_nodes(pawl_store *s, pawl_mem *mem, pawl_node_list *ret,
+                                      pawl_error *reterr);
+
 #endif

@@ -467,7 +467,7 @@ static void do_ownership(struct world *w, int lane)
                      : what < 89 ? TAKE
                                  : NEW_IDS;
     int to = (int)draw(w, LANES);
-    uint64_t other = deed == JOIN ? draw(w, 3) : w->fences[0][to].epoch;
+    uint64_t other = deed == JOIN ? 0 : w->fences[0][to].epoch;
     if ((deed == BURY || deed == GIVE) && w->dead[to] && chance(w, 60))
         other = w->dead[to];
     uint64_t shards = draw(w, UINT64_C(1) << SHARDS) | (chance(w, 20) ? PAWL_SHARDS_ALL << 32 : 0);

@@ -288,7 +288,7 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
         f->ops.read_named_work = NULL;
     }
     if (store_is_shared(inner))
-        f->ops.shared = &fault_shared_ops;
+        f->ops.shared = store_has_nodes(inner) ? &fault_shared_ops : &fault_lane_ops;
     f->base.ops = &f->ops;
     f->inner = inner;
     f->decide = decide;

@@ -27,7 +27,8 @@
     X(read_object) X(list_objects) X(purge)                                             \
     X(prune_executions) X(space) X(queue_read) X(outcome) X(load_histories)\
     X(list_work_names) X(read_named_work)                                               \
-    X(join) X(claim) X(adopt) X(new_ids) X(give) X(leave) X(bury) X(view)
+    X(join) X(claim) X(adopt) X(new_ids) X(give) X(leave) X(bury) X(view)                   \
+    X(node_join) X(node_beat) X(node_leave) X(node_ask) X(bury_over) X(nodes)
 /* clang-format on */
 
 enum fault_op {

@@ -58,6 +58,6 @@ const pawl_store *faulty_inner_engine(pawl_store *s);
         *fence = moved;                                                                            \
     return faulty_report(s, fault, FAULT_OP_##op, status, reterr)
 
-extern const pawl_shared_ops fault_shared_ops;
+extern const pawl_shared_ops fault_shared_ops, fault_lane_ops; /* with nodes, without */
 
 #endif

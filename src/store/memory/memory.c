@@ -91,6 +91,7 @@ static void delete_tables(struct memory *m)
     memory_queues_deinit(&m->queues);
     memory_objects_deinit(&m->objects);
     memory_lanes_deinit(m);
+    memory_nodes_deinit(m);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }

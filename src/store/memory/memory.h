@@ -11,6 +11,7 @@
  *
  *   memory.c         open, close, rows in and out of the tables
  *   memory_lanes.c   who owns what: take and join, shards, the fence, blocks of ids
+ *   memory_nodes.c   nodes and their leases
  *   memory_commit.c  check a round, apply a round
  *   memory_fetch.c   peek-lock fetches, abandon, next_due
  *   memory_read.c    everything marked [reader]
@@ -79,6 +80,11 @@ struct memory_lane {
     uint64_t owned; /* its shards, adopted or not yet */
 };
 
+/* A node that lives: a shape_node of its own in memory_nodes.c. */
+struct memory_node {
+    pawl_node node;
+};
+
 /* What a caller calls a store. */
 struct memory_handle {
     pawl_store base;
@@ -90,8 +96,10 @@ struct memory {
     pthread_mutex_t lock; /* everything below */
     size_t handles;
     VEC(struct memory_lane *) lanes; /* by epoch */
+    VEC(struct memory_node *) nodes; /* by id */
     uint64_t last_epoch, last_group; /* the greatest of any lane, ever */
-    uint64_t ids_end;                /* no id from here on was given to a lane */
+    uint64_t last_node;
+    uint64_t ids_end; /* no id from here on was given to a lane */
     uint64_t moves;
 
     struct order by_uid; /* living instances */
@@ -127,6 +135,25 @@ pawl_fence memory_fence(pawl_store *s);
 void memory_lanes_deinit(struct memory *m);
 void memory_lanes_check(const struct memory *m);
 extern const pawl_shared_ops memory_shared_ops;
+
+/* memory_lanes.c, for memory_nodes.c */
+/* End all lanes of these nodes (0: no node's), and give their shards to those that live (E17). */
+void memory_end_lanes(struct memory *m, bool (*is_of)(const struct memory_lane *lane, void *user),
+                      void *user);
+
+/* memory_nodes.c */
+bool memory_node_lives(const struct memory *m, uint64_t id);
+/* Runs the lease of any node? */
+bool memory_node_leased(const struct memory *m, int64_t now_ms);
+void memory_nodes_deinit(struct memory *m);
+pawl_status memory_node_join(pawl_store *s, pawl_str name, pawl_str about, int64_t lease_ms,
+                             bool again, int64_t now_ms, uint64_t *retid, pawl_error *reterr);
+pawl_status memory_node_beat(pawl_store *s, uint64_t id, pawl_str about, int64_t lease_ms,
+                             int64_t now_ms, pawl_beat *ret, pawl_error *reterr);
+pawl_status memory_node_leave(pawl_store *s, uint64_t id, int64_t now_ms, pawl_error *reterr);
+pawl_status memory_node_ask(pawl_store *s, uint64_t id, uint32_t asked, pawl_error *reterr);
+pawl_status memory_bury_over(pawl_store *s, int64_t now_ms, uint32_t *retcount, pawl_error *reterr);
+pawl_status memory_nodes(pawl_store *s, pawl_mem *mem, pawl_node_list *ret, pawl_error *reterr);
 pawl_status memory_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
 
 static inline bool memory_is_of(uint64_t shards, uint32_t shard)

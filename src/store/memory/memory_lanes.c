@@ -138,11 +138,17 @@ static void draw_ids(struct memory *m, pawl_fence *fence)
 
 /* ---- take ------------------------------------------------------------------ */
 
-pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence *ret,
-                        pawl_error *reterr UNUSED)
+pawl_status memory_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
 {
     struct memory *m = memory_lock(s);
     pawl_fence ids = {0};
+    if (memory_node_leased(m, now_ms)) {
+        memory_unlock(m);
+        error_set(reterr, PAWL_UNAVAILABLE,
+                  "nodes share this store; join them, or wait until "
+                  "they have left");
+        return PAWL_UNAVAILABLE;
+    }
     while (m->lanes.count) {
         struct memory_lane *last = m->lanes.items[m->lanes.count - 1];
         if (last->fence.end_id == m->ids_end)
@@ -163,10 +169,15 @@ pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence *ret,
 /* ---- The operations of lanes side by side ------------------------------------ */
 
 static pawl_status memory_join(pawl_store *s, uint64_t node, int64_t now_ms UNUSED, pawl_fence *ret,
-                               pawl_error *reterr UNUSED)
+                               pawl_error *reterr)
 {
     struct memory *m = memory_lock(s);
     struct memory_lane *former = lane_of(m, ((struct memory_handle *)s)->epoch);
+    if (node && !memory_node_lives(m, node)) {
+        memory_unlock(m);
+        error_set(reterr, PAWL_FENCED, "node %llu does not live", (unsigned long long)node);
+        return PAWL_FENCED;
+    }
     if (former)
         end_lane(m, former);
     struct memory_lane *lane = add_lane(m, s, node);
@@ -269,19 +280,35 @@ static struct memory_lane *heir_of(const struct memory *m)
     return heir;
 }
 
+void memory_end_lanes(struct memory *m, bool (*is_of)(const struct memory_lane *lane, void *user),
+                      void *user)
+{
+    uint64_t left = 0;
+    for (size_t i = m->lanes.count; i > 0; i--) {
+        struct memory_lane *lane = m->lanes.items[i - 1];
+        if (!is_of(lane, user))
+            continue;
+        left |= lane->owned;
+        end_lane(m, lane);
+    }
+    for (uint32_t shard = 0; m->lanes.count && shard < PAWL_SHARDS; shard++)
+        if (memory_is_of(left, shard))
+            heir_of(m)->owned |= 1ull << shard;
+}
+
+static bool has_epoch(const struct memory_lane *lane, void *user)
+{
+    return lane->fence.epoch == *(const uint64_t *)user;
+}
+
 static pawl_status memory_bury(pawl_store *s, uint64_t epoch, int64_t now_ms UNUSED,
                                pawl_error *reterr)
 {
     struct memory *m = memory_lock(s);
-    struct memory_lane *dead = lane_of(m, epoch);
-    uint64_t left = dead ? dead->owned : 0;
-    if (dead)
-        end_lane(m, dead);
-    for (uint32_t shard = 0; m->lanes.count && shard < PAWL_SHARDS; shard++)
-        if (memory_is_of(left, shard))
-            heir_of(m)->owned |= 1ull << shard;
+    bool was = lane_of(m, epoch) != NULL;
+    memory_end_lanes(m, has_epoch, &epoch);
     memory_unlock(m);
-    if (dead)
+    if (was)
         return PAWL_OK;
     error_set(reterr, PAWL_NOT_FOUND, "there is no lane %llu", (unsigned long long)epoch);
     return PAWL_NOT_FOUND;
@@ -318,6 +345,12 @@ const pawl_shared_ops memory_shared_ops = {
     .leave = memory_leave,
     .bury = memory_bury,
     .view = memory_view,
+    .node_join = memory_node_join,
+    .node_beat = memory_node_beat,
+    .node_leave = memory_node_leave,
+    .node_ask = memory_node_ask,
+    .bury_over = memory_bury_over,
+    .nodes = memory_nodes,
 };
 
 /* ---- For the other files ------------------------------------------------------- */

@@ -55,17 +55,6 @@ static void e1_a_fence_is_of_its_handle(struct probe *t)
     CHECK_STATUS(commit(free_round(t)), PAWL_OK);
 }
 
-static void e1_a_node_is_told_by_view(struct probe *t)
-{
-    struct side b = another(t);
-    CHECK_STATUS(shared(t)->join(b.store, 77, t->now, &b.fence, NULL), PAWL_OK);
-    pawl_lane_view view = lanes(t);
-    CHECK_NUMBER(view.lane_count, 2);
-    CHECK_NUMBER(view.lanes[0].node, 0);
-    CHECK_NUMBER(view.lanes[1].node, 77);
-    CHECK_NUMBER(view.lanes[1].epoch, b.fence.epoch);
-}
-
 /* ---- Shards and their lanes ------------------------------------------------------ */
 
 static void e2_only_free_shards_are_claimed(struct probe *t)
@@ -606,7 +595,6 @@ const struct probe_case cases_lanes[] = {
     CASE(e1_a_lane_joins_without_shards_and_the_other_goes_on),
     CASE(e1_e12_who_joins_again_is_another_lane),
     CASE(e1_a_fence_is_of_its_handle),
-    CASE(e1_a_node_is_told_by_view),
     CASE(e2_only_free_shards_are_claimed),
     CASE(e2_what_is_claimed_is_used_after_an_adopt),
     CASE(e18_every_shard_is_in_one_place),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 void probe_fail(struct probe *t, const char *file, int line, const char *format, ...)
 {
@@ -72,6 +73,22 @@ void needs_lanes(struct probe *t)
 const pawl_shared_ops *shared(struct probe *t)
 {
     return t->store->ops->shared;
+}
+
+void needs_nodes(struct probe *t)
+{
+    needs_lanes(t);
+    const pawl_shared_ops *ops = shared(t);
+    if (ops->size < offsetof(pawl_shared_ops, nodes) + sizeof(ops->nodes) || !ops->nodes)
+        probe_skip(t);
+}
+
+void pass(struct probe *t, int64_t ms)
+{
+    const pawl_store_ops *ops = t->store->ops;
+    tick(t, ms);
+    if (ops->size >= offsetof(pawl_store_ops, clock) + sizeof(ops->clock) && ops->clock)
+        (void)nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
 struct side another(struct probe *t)

@@ -115,6 +115,9 @@ void hint(struct probe *t, uint64_t shards);
 const char *owners(struct probe *t);
 pawl_lane_view lanes(struct probe *t);
 const pawl_shared_ops *shared(struct probe *t);
+void needs_nodes(struct probe *t);
+/* The store's clock goes on by so much: really, where it has one of its own. */
+void pass(struct probe *t, int64_t ms);
 
 /* ---- Rounds -------------------------------------------------------------- */
 

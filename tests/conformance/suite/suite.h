@@ -11,7 +11,7 @@
     X(fence) X(commit) X(refused) X(outcome) X(messages) X(work) X(plain) X(deadlines)          \
     X(instances) X(load) X(history) X(list) X(remove) X(quarantine) X(queues) X(objects) \
     X(attributes) X(payload) X(threads) X(weak) X(clock) \
-    X(lanes) X(shards)
+    X(lanes) X(shards) X(nodes)
 /* clang-format on */
 
 #define GROUP_DECLARE(group) extern const struct probe_case cases_##group[];
