@@ -163,10 +163,10 @@ void scratch_new(struct scratch *ret)
 
 #define EMPTY                                                                                      \
     "DO $$DECLARE t text;BEGIN FOR t IN SELECT format('%%I.%%I',schemaname,tablename) FROM"        \
-    " pg_tables WHERE schemaname='%s' AND tablename NOT IN('meta','lane') LOOP"                    \
+    " pg_tables WHERE schemaname='%s' AND tablename NOT IN('meta','cluster','shard') LOOP"         \
     " EXECUTE 'DELETE FROM '||t;END LOOP;"                                                         \
     "IF to_regclass('%s.lane') IS NOT NULL THEN"                                                   \
-    " UPDATE %s.lane SET epoch=0,life=0,pid=0,owner='',taken_ms=0;"                                \
+    " UPDATE %s.cluster SET ids_end=1,group_no=0,moves=0;UPDATE %s.shard SET lane=0;"              \
     "PERFORM setval('%s.epochs',1,false);END IF;END$$"
 
 /* Deleting rows is much faster than making the tables again. */
@@ -174,7 +174,8 @@ void scratch_same(struct scratch *ret)
 {
     char sql[SQL_BYTES];
     name_it(ret, 0);
-    (void)snprintf(sql, sizeof(sql), EMPTY, ret->schema, ret->schema, ret->schema, ret->schema);
+    (void)snprintf(sql, sizeof(sql), EMPTY, ret->schema, ret->schema, ret->schema, ret->schema,
+                   ret->schema);
     if (!shared || *midway) {
         (void)scratch_do("%s", sql);
         return;

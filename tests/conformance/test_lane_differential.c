@@ -49,8 +49,9 @@ struct world {
     pawl_store *stores[2][LANES]; /* [i][0] is the one that the factory opened */
     pawl_fence fences[2][LANES];
     bool lives[LANES];
-    uint64_t dead[LANES];   /* a lane whose handle was closed; 0: none */
-    uint64_t hinted[LANES]; /* shards with mail that the lane does not know of yet */
+    uint64_t groups[2][LANES]; /* the number of the last commit that was compared */
+    uint64_t dead[LANES];      /* a lane whose handle was closed; 0: none */
+    uint64_t hinted[LANES];    /* shards with mail that the lane does not know of yet */
     struct known instances[KNOWN], messages[KNOWN], work[KNOWN]; /* id 0: none */
     unsigned name_no;
     pawl_mem *mem;
@@ -281,13 +282,17 @@ static void learn(struct world *w, int lane, const struct plan *p)
 
 /* ---- Operations: each writes its answer of store i into out[i] --------------------- */
 
+/* How many commits a purge takes is the store's affair: numbers of commits are compared from one
+ * answer to the next. */
 static void dump_fence(struct world *w, int i, int lane)
 {
     const pawl_fence *f = &w->fences[i][lane];
+    uint64_t more = f->group_no - w->groups[i][lane];
+    w->groups[i][lane] = f->group_no;
     buf_printf(&w->out[i],
-               "lane %d fence %" PRIu64 " %" PRIu64 " ids %" PRIu64 "..%" PRIu64 " shards %" PRIx64
+               "lane %d fence %" PRIu64 " +%" PRIu64 " ids %" PRIu64 "..%" PRIu64 " shards %" PRIx64
                " mail %" PRIx64 "\n",
-               lane, f->epoch, f->group_no, f->next_id, f->end_id, f->shards, f->mail);
+               lane, f->epoch, more, f->next_id, f->end_id, f->shards, f->mail);
 }
 
 /* A deadlock of the server's, or a lock that did not come: nothing happened. */
@@ -394,8 +399,7 @@ static void do_remove(struct world *w, int lane)
         buf_printf(&w->out[i], "removed %s\n", pawl_status_code(r.result));
         for (bool left = true; status == PAWL_OK && left;)
             status = s->ops->purge(s, &w->fences[i][lane], 10, &left, NULL);
-        w->fences[i][lane].group_no =
-            w->fences[0][lane].group_no; /* purges are the store's affair */
+        w->groups[i][lane] = w->fences[i][lane].group_no;
     }
 }
 
@@ -494,6 +498,8 @@ static void do_ownership(struct world *w, int lane)
         buf_printf(&w->out[i], "deed %d by %d: ", (int)deed, lane);
         uint64_t before = w->fences[i][lane].shards;
         ASK(do_deed(w, i, lane, deed, shards, other));
+        if (status == PAWL_OK && (deed == TAKE || deed == JOIN))
+            w->groups[i][lane] = w->fences[i][lane].group_no;
         seen[GREW] += lane && before != w->fences[i][lane].shards && deed == ADOPT;
         dump_fence(w, i, lane);
     }
@@ -512,8 +518,10 @@ static void do_die(struct world *w, int lane)
         w->stores[i][lane] = w->stores[i][0]->ops->shared->another(w->stores[i][0], NULL);
         w->dead[lane] = w->fences[0][lane].epoch;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         w->fences[i][lane] = (pawl_fence){.next_id = 1}; /* a fence belongs to its handle */
+        w->groups[i][lane] = 0;
+    }
     w->lives[lane] = false;
 }
 

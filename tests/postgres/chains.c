@@ -63,10 +63,12 @@ static pawl_round fill(struct chains *c, struct chain *at, struct chain_step *s)
                           .name = s->events[1].name,
                           .input = s->events[1].data,
                           .scheduled_ms = NOW,
+                          .shard = c->shard,
                           .lock_epoch = c->fence.epoch};
     s->message = (pawl_message){.id = mail ? c->fence.next_id++ : 0,
                                 .uid = s->row.uid,
                                 .kind = PAWL_MSG_WAKE,
+                                .shard = c->shard,
                                 .data = s->events[1].data,
                                 .created_ms = NOW};
     return (pawl_round){.uid = s->row.uid,
@@ -95,7 +97,9 @@ static uint64_t stored_group(struct chains *c)
 {
     int64_t group = -1;
     for (int i = 0; i < PATIENCE && group < 0; i++) {
-        group = scratch_number("SELECT coalesce(max(group_no),0) FROM %s.lane_log", c->schema);
+        group = scratch_number("SELECT coalesce((SELECT max(group_no) FROM %s.lane_log g"
+                               " WHERE g.lane=l.lane),0) FROM %s.lane l WHERE epoch=%" PRIu64,
+                               c->schema, c->schema, c->fence.epoch);
         if (group < 0)
             usleep(PAUSE_US);
     }
@@ -186,23 +190,43 @@ void chains_renew(struct chains *c, int count)
     for (int i = 0; i < count; i++) {
         struct chain *at = &c->all[i];
         *at = (struct chain){0};
-        snprintf(at->id, sizeof(at->id), "i%d", c->started++);
+        snprintf(at->id, sizeof(at->id), "i%u-%d", c->shard, c->started++);
         at->row = (pawl_row){.uid = c->fence.next_id++,
                              .id = pawl_s(at->id),
                              .orchestration = pawl_s("Chain"),
                              .version = pawl_s("1.0.0"),
                              .state = PAWL_RUNNING,
+                             .shard = c->shard,
                              .execution = 1,
                              .created_ms = NOW,
                              .updated_ms = NOW};
     }
 }
 
-void chains_begin(struct chains *c, const struct scratch *schema, const char *url)
+static void open_chains(struct chains *c, const struct scratch *schema, const char *url,
+                        uint32_t shard)
 {
-    *c = (struct chains){.schema = schema->schema, .mem = pawl_mem_new()};
+    *c = (struct chains){.schema = schema->schema, .shard = shard, .mem = pawl_mem_new()};
     c->store = pawl_postgres_store(url, PAWL_STORE_OPTS(.now_ms = NOW), &c->error);
     ck_assert_msg(c->store != NULL, "%s", c->error.text);
+}
+
+void chains_join(struct chains *c, const struct scratch *schema, const char *url, uint32_t shard)
+{
+    open_chains(c, schema, url, shard);
+    const pawl_shared_ops *ops = c->store->ops->shared;
+    ck_assert_msg(ops->join(c->store, 0, NOW, &c->fence, &c->error) == PAWL_OK &&
+                      ops->claim(c->store, &c->fence, UINT64_C(1) << shard, &c->error) == PAWL_OK &&
+                      ops->adopt(c->store, &c->fence, &c->error) == PAWL_OK,
+                  "%s", c->error.text);
+    ck_assert_uint_eq(c->fence.shards, UINT64_C(1) << shard);
+    chains_renew(c, 4);
+    ck_assert_msg(chains_step(c) == PAWL_OK, "%s", c->error.text);
+}
+
+void chains_begin(struct chains *c, const struct scratch *schema, const char *url)
+{
+    open_chains(c, schema, url, 0);
     ck_assert_msg(c->store->ops->take(c->store, NOW, &c->fence, &c->error) == PAWL_OK, "%s",
                   c->error.text);
     chains_renew(c, 4);
@@ -264,11 +288,17 @@ void chains_check(struct chains *c)
     ck_assert_int_eq(c->wrong, 0);
     ck_assert_uint_eq(stored_group(c), c->fence.group_no);
     ck_assert_int_eq(
-        scratch_number("SELECT max(group_no)-min(group_no)+1-count(*) FROM %s.lane_log", c->schema),
+        scratch_number("SELECT max(group_no)-min(group_no)+1-count(*) FROM %s.lane_log g"
+                       " JOIN %s.lane l ON l.lane=g.lane WHERE epoch=%" PRIu64,
+                       c->schema, c->schema, c->fence.epoch),
         0);
-    ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.event", c->schema),
+    ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.event e JOIN %s.head h ON h.uid=e.uid"
+                                    " WHERE h.shard=%u",
+                                    c->schema, c->schema, c->shard),
                      (int64_t)c->events);
-    ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.message", c->schema), c->count);
+    ck_assert_int_eq(
+        scratch_number("SELECT count(*) FROM %s.message WHERE shard=%u", c->schema, c->shard),
+        c->count);
     pawl_mem_reset(c->mem);
 }
 

@@ -24,6 +24,7 @@ struct chains {
     pawl_store *store;
     const char *schema;
     pawl_fence fence;
+    uint32_t shard; /* of all of them */
     struct chain all[CHAINS_MAX];
     int count;    /* of them; 4 after chains_begin */
     bool no_mail; /* steps without messages */
@@ -42,6 +43,8 @@ struct chains {
 
 /* Open the store, own it, and start the instances. */
 void chains_begin(struct chains *c, const struct scratch *schema, const char *url);
+/* The same as a lane beside others, with this shard. */
+void chains_join(struct chains *c, const struct scratch *schema, const char *url, uint32_t shard);
 /* Others instead of these, not started yet: the next step starts them. */
 void chains_renew(struct chains *c, int count);
 /* One step of all, repeated until it is committed.  Anything but PAWL_OK: the owner is another. */

@@ -304,6 +304,35 @@ TEST(work_that_is_the_last_event_has_no_number_of_its_own_postgres)
     end(&p);
 }
 
+/* A start whose id exists is taken out of its group; what is left is mixed only where it may be. */
+TEST(rounds_that_depend_on_each_other_stay_in_order_beside_an_id_that_exists_postgres)
+{
+    struct probe p;
+    pawl_row row, again;
+    begin(&p);
+    ck_assert_int_eq(start(&p, &row, "a", pawl_s("o")), PAWL_OK);
+    pawl_work w = {.id = p.fence.next_id++,
+                   .uid = row.uid,
+                   .execution = 1,
+                   .name = pawl_s("A"),
+                   .visible_ms = NOW + 1};
+    pawl_round made = {.work = &w, .work_count = 1};
+    commit(&p, &made, 1);
+    again = row;
+    again.uid = p.fence.next_id++;
+    again.last_seq = again.last_rid = again.first_rid = 0;
+    pawl_round three[] = {
+        {.uid = again.uid,      .execution = 1, .change = PAWL_ROW_INSERT, .row = &again},
+        {.drop_work = &w.id,        .drop_work_count = 1                     },
+        {.need_work = &w.id,.need_work_count = 1},
+    };
+    commit(&p, three, 3);
+    ck_assert_int_eq(three[0].result, PAWL_CONFLICT);
+    ck_assert_int_eq(three[1].result, PAWL_OK);
+    ck_assert_int_eq(three[2].result, PAWL_CONFLICT); /* it is gone */
+    end(&p);
+}
+
 /* Schema 4 has the number also where it is the last event: rows that were there stay so. */
 TEST(work_of_an_older_schema_goes_on_postgres)
 {

@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define NOW 1000000
 
@@ -104,11 +105,17 @@ static size_t fetch_jobs(struct bed *t, const char *name, int64_t now_ms, int *r
     return list.count;
 }
 
-static uint64_t deliver(struct bed *t, int64_t visible_ms)
+static uint64_t deliver_in(struct bed *t, uint32_t shard, int64_t visible_ms)
 {
-    pawl_message m = {.id = new_id(t), .uid = t->uid, .kind = 1, .visible_ms = visible_ms};
+    pawl_message m = {
+        .id = new_id(t), .uid = t->uid, .kind = 1, .shard = shard, .visible_ms = visible_ms};
     commit(t, (pawl_round){.messages = &m, .message_count = 1});
     return m.id;
+}
+
+static uint64_t deliver(struct bed *t, int64_t visible_ms)
+{
+    return deliver_in(t, 0, visible_ms);
 }
 
 static uint64_t enqueue(struct bed *t, const char *name, int64_t visible_ms)
@@ -184,6 +191,102 @@ TEST(delayed_work_is_asked_for_at_its_time)
     ck_assert_int_eq(asked, 0);
     ck_assert_uint_eq(fetch_jobs(&t, "mail", NOW + 50, &asked), 1);
     ck_assert_int_eq(asked, 2); /* its id, its row */
+    close_bed(&t);
+}
+
+/* ---- Many shards ---------------------------------------------------------------------------- */
+
+/* Messages of these shards that get visible in the next 50 ms, at random. */
+static void scatter(struct bed *t, const int *counts, unsigned seed)
+{
+    static pawl_message mail[PAWL_SHARDS * 100];
+    size_t n = 0;
+    for (uint32_t shard = 0; shard < PAWL_SHARDS; shard++)
+        for (int i = 0; i < counts[shard]; i++)
+            mail[n++] = (pawl_message){.id = new_id(t),
+                                       .uid = t->uid,
+                                       .kind = 1,
+                                       .shard = shard,
+                                       .visible_ms = NOW + 1 + rand_r(&seed) % 50};
+    commit(t, (pawl_round){.messages = mail, .message_count = n});
+}
+
+/* All of them, in pages: each once, the oldest first.  The round trips are counted. */
+static int gather(struct bed *t, uint32_t limit, size_t wanted)
+{
+    pawl_message_list list = {0};
+    int64_t ms = 0;
+    uint64_t id = 0;
+    size_t count = 0;
+    trips = 0;
+    do {
+        ck_assert_int_eq(
+            t->store->ops->fetch_messages(t->store, NOW + 50, limit, t->mem, &list, NULL), PAWL_OK);
+        for (size_t i = 0; i < list.count; i++) {
+            const pawl_message *m = &list.items[i];
+            ck_assert(m->visible_ms > ms || (m->visible_ms == ms && m->id > id));
+            ms = m->visible_ms;
+            id = m->id;
+        }
+        count += list.count;
+        ck_assert(list.count == limit || count == wanted); /* a short page is the last one */
+    } while (list.count == limit);
+    ck_assert_uint_eq(count, wanted);
+    return trips;
+}
+
+TEST(messages_of_all_shards_come_in_one_order)
+{
+    struct bed t = open_bed();
+    int counts[PAWL_SHARDS] = {0};
+    for (int i = 0; i < PAWL_SHARDS; i++)
+        counts[i] = 30;
+    scatter(&t, counts, 1);
+    ck_assert_int_le(gather(&t, 300, (size_t)30 * PAWL_SHARDS), 16);
+    for (int i = 0; i < PAWL_SHARDS; i++) /* most in one of them */
+        counts[i] = i == 17 ? 700 : i % 2;
+    scatter(&t, counts, 2);
+    ck_assert_int_le(gather(&t, 300, 700 + PAWL_SHARDS / 2 - 1), 60);
+    int asked;
+    ck_assert_uint_eq(fetch_mail(&t, NOW + 50, &asked), 0);
+    ck_assert_int_eq(asked, 0);
+    (void)deliver_in(&t, 63, NOW + 60); /* one shard has one */
+    ck_assert_uint_eq(fetch_mail(&t, NOW + 60, &asked), 1);
+    ck_assert_int_eq(asked, 1);
+    close_bed(&t);
+}
+
+static int64_t due_after(struct bed *t, int64_t ms)
+{
+    int64_t due = 0;
+    trips = 0;
+    ck_assert_int_eq(t->store->ops->next_due(t->store, ms, &due, NULL), PAWL_OK);
+    return due;
+}
+
+/* Memory has times of rows that are gone. */
+TEST(the_next_due_time_is_that_of_a_row_that_is_there)
+{
+    struct bed t = open_bed();
+    pawl_work_list none = {0};
+    uint64_t ids[20];
+    int asked;
+    ck_assert_uint_eq(fetch_mail(&t, NOW, &asked), 0); /* nothing is due now */
+    ck_assert_int_eq(t.store->ops->fetch_deadlines(t.store, NOW, 10, t.mem, &none, NULL), PAWL_OK);
+    for (uint32_t i = 0; i < 20; i++)
+        ids[i] = deliver_in(&t, i, NOW + 10 + i);
+    ck_assert_int_eq(due_after(&t, NOW), NOW + 10);
+    commit(&t, (pawl_round){.drop_messages = ids, .drop_message_count = 12});
+    ck_assert_int_eq(due_after(&t, NOW), NOW + 22);
+    ck_assert_int_le(trips, 2);
+    ck_assert_int_eq(due_after(&t, NOW), NOW + 22);
+    ck_assert_int_eq(trips, 1);
+    ck_assert_int_eq(due_after(&t, NOW + 22), NOW + 23);
+    ck_assert_int_eq(due_after(&t, NOW + 5), NOW + 22); /* the clock was set back */
+    commit(&t, (pawl_round){.drop_messages = ids, .drop_message_count = 20});
+    ck_assert_int_eq(due_after(&t, NOW), INT64_MAX);
+    ck_assert_int_eq(due_after(&t, NOW), INT64_MAX);
+    ck_assert_int_eq(trips, 0); /* nothing is to come in any shard */
     close_bed(&t);
 }
 

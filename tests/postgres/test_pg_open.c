@@ -87,21 +87,68 @@ TEST(a_schema_of_a_newer_version_is_left_alone_postgres)
     scratch_drop(&schema);
 }
 
+/* The tables of number 5, with the rows that are there. */
+static void make_number_5(const struct scratch *schema)
+{
+    ck_assert(
+        scratch_do("SET search_path TO %s; DROP TABLE cluster,shard; DROP INDEX lane_epoch;"
+                   "ALTER TABLE lane DROP COLUMN node,DROP COLUMN first_id,DROP COLUMN end_id;"
+                   "ALTER TABLE tomb DROP CONSTRAINT tomb_pkey,DROP COLUMN shard,"
+                   "ADD PRIMARY KEY(n);"
+                   "DROP INDEX message_due,work_due,work_deadline,work_held,"
+                   "work_fresh_locked;"
+                   "CREATE INDEX message_due ON message(visible_ms,id) WHERE mailbox=0;"
+                   "CREATE INDEX work_due ON work(visible_ms) WHERE visible_ms>0;"
+                   "CREATE INDEX work_deadline ON work(deadline_ms,id) WHERE deadline_ms>0;"
+                   "CREATE INDEX work_held ON work(id) WHERE held;"
+                   "CREATE INDEX work_fresh_locked ON work_fresh(lock_epoch)"
+                   " WHERE lock_epoch>0; UPDATE meta SET schema_no=5; RESET search_path",
+                   schema->schema));
+}
+
+/* What an older pawl left goes on where it was: instances, their work, ids, commits. */
+TEST(a_store_of_the_schema_before_lanes_goes_on_postgres)
+{
+    struct scratch schema;
+    static struct chains c;
+    scratch_new(&schema);
+    chains_begin(&c, &schema, schema.url);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(chains_step(&c), PAWL_OK);
+    c.store->ops->close(c.store);
+    make_number_5(&schema);
+    pawl_fence before = c.fence;
+    c.store = try_open(schema.url, &c.error);
+    ck_assert_msg(c.store != NULL, "%s", c.error.text);
+    ck_assert_int_eq(c.store->ops->take(c.store, NOW, &c.fence, &c.error), PAWL_OK);
+    ck_assert_uint_gt(c.fence.epoch, before.epoch);
+    ck_assert_uint_eq(c.fence.group_no, before.group_no);
+    ck_assert_uint_eq(c.fence.next_id, before.next_id); /* without a gap */
+    ck_assert_uint_eq(c.fence.shards, PAWL_SHARDS_ALL);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(chains_step(&c), PAWL_OK);
+    chains_check(&c);
+    chains_end(&c);
+    scratch_drop(&schema);
+}
+
 TEST(an_older_schema_is_brought_up_to_date_postgres)
 {
     struct scratch schema;
     pawl_error err;
     scratch_new(&schema);
     expect_opens(schema.url);
+    make_number_5(&schema);
     ck_assert(scratch_do("DROP TABLE %s.object; ALTER TABLE %s.meta DROP COLUMN home;"
                          "DROP TABLE %s.attribute; ALTER TABLE %s.instance DROP COLUMN attributes;"
                          "UPDATE %s.meta SET schema_no=1",
                          schema.schema, schema.schema, schema.schema, schema.schema,
                          schema.schema));
     ck_assert_ptr_null(pawl_postgres_store(schema.url, PAWL_STORE_OPTS(.read_only = true), &err));
-    ck_assert_ptr_nonnull(strstr(err.text, "has number 1, this pawl needs 5; run: pawl migrate"));
+    ck_assert_ptr_nonnull(strstr(err.text, "has number 1, this pawl needs 6; run: pawl migrate"));
     expect_opens(schema.url);
-    ck_assert_int_eq(scratch_number("SELECT schema_no FROM %s.meta", schema.schema), 5);
+    ck_assert_int_eq(scratch_number("SELECT schema_no FROM %s.meta", schema.schema), 6);
+    ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.shard", schema.schema), 64);
     ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.object", schema.schema), 0);
     ck_assert_int_eq(scratch_number("SELECT moved_ms FROM %s.meta", schema.schema), 0);
     scratch_drop(&schema);

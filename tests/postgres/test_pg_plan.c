@@ -38,13 +38,11 @@ static const struct {
 } listed[] = {
     {"PG_DEPTHS",        "Index Only Scan",                   "the first 10,001 rows, by a limit"        },
     {"QUARANTINE_READ",  "Scan",                              "from the newest, with a limit"            },
-    {"PG_TOMBS",         "tomb_pkey",                         "from the oldest, with a limit"            },
-    {"PG_TOMB_LEFT",     "tomb_pkey",                         "the first row"                            },
-    {"PG_CHAINS",        "tomb_pkey",                         "from the oldest, with a limit"            },
     {"PG_WORK_FREE",     "work_held",                         "what was held, when it starts"            },
+    {"PG_FRESH_FREE",    "work_fresh_locked",                 "what was held, when it starts"            },
     {"PG_HEADS_OPEN",    "head_busy",                         "what is in flight, when it starts"        },
     {"MESSAGES_BY_NAME", "message_name",                      "all mail by name, when it starts"         },
-    {"PG_EPOCH_BEGIN",   "Index Scan Backward using history", "the last row, when it starts"             },
+    {"PG_LANE_TAKE",     "Index Scan Backward using history", "the last row, when it starts"             },
     {"PG_WORK_NAMES",    "Index Only Scan",                   "the first row of a name, then of the next"},
 };
 
@@ -308,6 +306,23 @@ static const char *leaving_out(const char *plan)
     return NULL;
 }
 
+/* Statements that do so, and why they pass few rows. */
+static const struct {
+    const char *name, *reason;
+} leaves_out[] = {
+    {"PG_LANE_TAKE",   "a row for each lane that lives"                             },
+    {"PG_FRESH_PAGE",  "rows of other lanes within our block of ids, behind a place"},
+    {"PG_QUEUE_TIMES", "queues of other lanes, when shards came or went"            },
+};
+
+static bool may_leave_out(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(leaves_out); i++)
+        if (strcmp(leaves_out[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* By the statistics the index of the value then costs as much as one that only has the order; with
  * that one, a value with few rows would be looked for in all of them. */
 TEST(no_statement_reads_the_rows_of_a_frequent_value_for_a_rare_one_postgres)
@@ -325,7 +340,7 @@ TEST(no_statement_reads_the_rows_of_a_frequent_value_for_a_rare_one_postgres)
         if (!has_plan(p.texts[all[i].which]))
             continue;
         plan_of(&p, p.texts[all[i].which], plan);
-        const char *line = leaving_out(plan);
+        const char *line = may_leave_out(all[i].name) ? NULL : leaving_out(plan);
         bad += line != NULL;
         if (line)
             printf("%s: %.*s\n%s\n", all[i].name, (int)strcspn(line, "\n"), line, plan);
@@ -337,7 +352,7 @@ TEST(no_statement_reads_the_rows_of_a_frequent_value_for_a_rare_one_postgres)
 /* Use two statements: they are prepared. */
 static void use_some(struct planner *p)
 {
-    static const int which[] = {ST_PG_CLOCK, ST_PG_TOMB_LEFT};
+    static const int which[] = {ST_PG_CLOCK, ST_PG_LANES_VIEW};
     pawl_status status;
     pawl_error err = {0};
     for (size_t i = 0; i < COUNT_OF(which); i++) {
@@ -399,7 +414,7 @@ TEST(a_statement_behind_a_refusal_is_prepared_when_it_is_used_again_postgres)
     for (int again = 0; again < 2; again++) { /* twice in one pipeline; then known */
         ck_assert(link_pipe(&p.link));
         ck_assert(link_send_begin(&p.link) && link_send(&p.link, ST_PG_CLOCK, NULL) &&
-                  link_send(&p.link, ST_PG_TOMB_LEFT, NULL) &&
+                  link_send(&p.link, ST_PG_LANES_VIEW, NULL) &&
                   link_send(&p.link, ST_PG_CLOCK, NULL) && link_send(&p.link, ST_PG_COMMIT, NULL));
         seen = 0;
         link_reap(&p.link, count_result, &seen, &report);

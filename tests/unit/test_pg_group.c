@@ -12,7 +12,9 @@ static struct pg_store store;
 
 static void store_begin(void)
 {
-    store = (struct pg_store){.fence = {.epoch = EPOCH}};
+    store = (struct pg_store){
+        .fence = {.epoch = EPOCH, .shards = PAWL_SHARDS_ALL}
+    };
     open_work_init(&store.open);
     ck_assert(pg_group_init(&store));
 }

@@ -21,9 +21,10 @@
 #define PG_ASKED     "unnest($1::text[],$2::bigint[]) AS n(name,after)"
 #define PG_ASKED_DUE "unnest($1::text[],$2::bigint[],$3::bigint[]) WITH ORDINALITY AS n(name,ms,id,o)"
 #define PG_IDS       "unnest($1::bigint[]) WITH ORDINALITY AS t(id,o)"
-/* Free work of a name, in the order of time, behind a place. */
+/* Free work of a name, in the order of time, behind a place; $6 our shards. */
 #define PG_WAITING                                                                                 \
     "SELECT id," PG_FREE_MS " AS ms FROM @.work WHERE NOT held AND name=n.name COLLATE \"C\""      \
+    " AND " PG_AMONG("$6", "shard")                                                                \
     " AND (" PG_FREE_MS ",id)>(n.ms,n.id)"
 /* The names of free work, one search of the index each. */
 #define PG_NAMES_OF(f, table, free)                                                                \
@@ -31,16 +32,22 @@
     " SELECT (SELECT x.name FROM " table " x WHERE " free " AND x.name>" f ".name"                 \
     " ORDER BY x.name LIMIT 1) FROM " f " WHERE " f ".name IS NOT NULL)"
 
+#define PG_NAME_OURS(f, table, free)                                                               \
+    "name IS NOT NULL AND ($1::bigint=-1 OR EXISTS(SELECT 1 FROM " table " x WHERE " free          \
+    " AND x.name=" f ".name AND " PG_AMONG("$1", "x.shard") "))"
+
 #define PG_FETCH_WORK_STATEMENTS(X)                                                                \
-    /* At most $3 rows with ids above `after` and $4, by id. */                                    \
-    X(FRESH_PAGE, "SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT f.id,f.lock_epoch FROM " PG_ASKED    \
-        " CROSS JOIN LATERAL (SELECT id,lock_epoch FROM @.work_fresh WHERE lock_epoch<=0"          \
+    /* At most $3 rows with ids above `after` and $4, by id; $5 our shards, $6 the end of our ids. */ \
+    X(FRESH_PAGE, "SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT f.id,f.lock_epoch,f.shard FROM "     \
+        PG_ASKED " CROSS JOIN LATERAL (SELECT id,lock_epoch,shard FROM @.work_fresh"               \
+        " WHERE lock_epoch<=0 AND " PG_AMONG("$5", "shard")                                        \
         " AND (name,id)>(n.name COLLATE \"C\",greatest(n.after,$4::bigint))"                       \
-        " AND name<=n.name COLLATE \"C\" ORDER BY name,id" /* as PG_OF_PARENT */                   \
+        " AND (name,id)<(n.name COLLATE \"C\",$6::bigint) ORDER BY name,id" /* as PG_OF_PARENT */  \
         " LIMIT $3::bigint) f ORDER BY f.id LIMIT $3::bigint)" PG_UNTRIED_JOIN " ORDER BY l.id")   \
     X(READY_PAGE, "SELECT " PG_WORK_COLUMNS " FROM (SELECT w.* FROM " PG_ASKED                     \
         " CROSS JOIN LATERAL (SELECT * FROM @.work WHERE NOT held AND name=n.name COLLATE \"C\""   \
-        " AND " PG_FREE_MS "=0 AND id>greatest(n.after,$4::bigint) ORDER BY id LIMIT $3::bigint) w"\
+        " AND " PG_AMONG("$5", "shard") " AND " PG_FREE_MS "=0"                                    \
+        " AND id>greatest(n.after,$4::bigint) AND id<$6::bigint ORDER BY id LIMIT $3::bigint) w"   \
         " ORDER BY w.id LIMIT $3::bigint) x ORDER BY id")                                          \
     /* Ids of work that is free at $4, at most $5 a name, and of the first that is free later. */  \
     X(DUE_PAGE, "SELECT n.o,w.id,w.ms FROM " PG_ASKED_DUE " CROSS JOIN LATERAL (("                 \
@@ -51,45 +58,56 @@
     /* Work by id wherever it is, with the place of its id in $1. */                               \
     X(WORK_BY_IDS, "SELECT " PG_WORK_COLUMNS ",o FROM (SELECT w.*,t.o FROM " PG_IDS                \
         " JOIN @.work w ON w.id=ANY(ARRAY[t.id])) x UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"          \
-        " (SELECT f.id,f.lock_epoch,t.o FROM " PG_IDS " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]))"         \
-        PG_UNTRIED_JOIN " UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"                        \
+        " (SELECT f.id,f.lock_epoch,f.shard,t.o FROM " PG_IDS " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]))"         \
+        PG_UNTRIED_JOIN " UNION ALL SELECT " PG_UNTRIED_OF("g.shard") ",l.o FROM"                  \
         " (SELECT t.id," PG_EPOCH_OF("t.id") " AS lock_epoch,t.o FROM " PG_IDS ")" PG_UNTRIED_JOIN \
         " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND " PG_OPEN1("g") "=l.id ORDER BY o")                               \
-    /* Where work is: its name, when it is free, and whether a page can find it. */                \
+    /* Where work of our shards ($2) is: its name, when it is free, and whether a page can find it. */ \
     X(WORK_PLACES, "SELECT w.id,w.name," PG_FREE_MS ",NOT w.held FROM " PG_IDS                     \
-        " JOIN @.work w ON w.id=ANY(ARRAY[t.id]) UNION ALL SELECT f.id,f.name,0,f.lock_epoch<=0 FROM " PG_IDS  \
-        " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]) UNION ALL SELECT t.id," PG_PART("h", "t.id", "name")    \
+        " JOIN @.work w ON w.id=ANY(ARRAY[t.id]) AND " PG_AMONG("$2", "w.shard")                   \
+        " UNION ALL SELECT f.id,f.name,0,f.lock_epoch<=0 FROM " PG_IDS                             \
+        " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]) AND " PG_AMONG("$2", "f.shard")             \
+        " UNION ALL SELECT t.id," PG_PART("h", "t.id", "name")                                     \
         ",0,false FROM " PG_IDS " JOIN @.history h ON " PG_ROW_OF("h", "t.id")                     \
-        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND " PG_OPEN1("g") "=t.id")                                          \
+        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND " PG_OPEN1("g") "=t.id AND "                \
+        PG_AMONG("$2", "g.shard"))                                                                 \
+    /* $1 our shards: a lane that has all need not look whose the rows are. */                     \
     X(WORK_NAMES, "WITH RECURSIVE " PG_NAMES_OF("f", "@.work_fresh", "lock_epoch<=0") ","          \
-        PG_NAMES_OF("w", "@.work", "NOT held") " SELECT name FROM f WHERE name IS NOT NULL"        \
-        " UNION SELECT name FROM w WHERE name IS NOT NULL")                                        \
-    X(WORK_LANE, "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE NOT held AND name=$1::text COLLATE \"C\""\
-        " AND " PG_FREE_MS ">$2::bigint ORDER BY " PG_FREE_MS ",id LIMIT $3::bigint")              \
-    X(DEADLINES, "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE deadline_ms>0"                      \
-        " AND deadline_ms<=$1::bigint ORDER BY deadline_ms,id LIMIT $2::bigint")
+        PG_NAMES_OF("w", "@.work", "NOT held") " SELECT name FROM f WHERE "                        \
+        PG_NAME_OURS("f", "@.work_fresh", "lock_epoch<=0")                                         \
+        " UNION SELECT name FROM w WHERE " PG_NAME_OURS("w", "@.work", "NOT held"))                \
+    X(WORK_NAMED, "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE NOT held AND name=$1::text COLLATE \"C\""\
+        " AND " PG_FREE_MS ">$2::bigint AND " PG_AMONG("$4", "shard")                              \
+        " ORDER BY " PG_FREE_MS ",id LIMIT $3::bigint")                                            \
+    X(DEADLINES, "SELECT " PG_WORK_COLUMNS " FROM unnest($3::smallint[]) AS t(s)"                  \
+        " CROSS JOIN LATERAL (SELECT * FROM @.work WHERE shard=t.s AND deadline_ms>0"              \
+        " AND deadline_ms<=$1::bigint ORDER BY deadline_ms,id LIMIT $2::bigint) w"                 \
+        " ORDER BY deadline_ms,id LIMIT $2::bigint")
 
 /* ---- Messages, due times ------------------------------------------------------------------- */
 
 #define PG_FETCH_MAIL_STATEMENTS(X)                                                                \
-    X(MAIL_PAGE, "SELECT " SQL_MAIL_COLUMNS " FROM @.message WHERE mailbox=0"                      \
-        " AND (visible_ms,id)>($1::bigint,$2::bigint) AND visible_ms<=$3::bigint"                  \
-        " ORDER BY visible_ms,id LIMIT $4::bigint")                                                \
+    /* Of each shard ($1) the rows behind a place ($2, $3) that are visible at $4, at most $5, by   \
+     * shard; without those of $6. */                                                              \
+    X(MAIL_PAGE, "SELECT " SQL_MAIL_COLUMNS " FROM unnest($1::smallint[],$2::bigint[],"            \
+        "$3::bigint[]) AS t(s,ms,i) CROSS JOIN LATERAL (SELECT * FROM @.message WHERE mailbox=0"   \
+        " AND shard=t.s AND (visible_ms,id)>(t.ms,t.i) AND visible_ms<=$4::bigint"                 \
+        " AND id NOT IN (SELECT unnest($6::bigint[])) ORDER BY visible_ms,id LIMIT $5::bigint) m") \
     X(MAIL_BY_IDS, "SELECT " SQL_MAIL_COLUMNS " FROM (SELECT * FROM @.message"                     \
         " WHERE id=ANY($1::bigint[]) OFFSET 0) m WHERE mailbox=0 AND visible_ms<=$2::bigint"       \
-        " ORDER BY visible_ms,id LIMIT $3::bigint")                                                \
+        " AND " PG_AMONG("$4", "shard") " ORDER BY visible_ms,id LIMIT $3::bigint")                                                \
     X(MAIL_ASIDE, "WITH d AS (DELETE FROM @.message WHERE id=ANY($1::bigint[])"                    \
         " AND EXISTS(SELECT 1 FROM @.lane WHERE lane=$2::bigint AND epoch=$3::bigint)"             \
         " RETURNING *) INSERT INTO @.quarantine(reason,id,uid,created_ms,execution,ref,kind,"      \
         "instance,name,data,attrs,shard,visible_ms,attempt,mailbox) SELECT $4::bytea,id,uid,"      \
         "created_ms,execution,ref,kind,instance,name,data,attrs,shard,visible_ms,attempt,mailbox"  \
         " FROM d")                                                                                 \
-    X(NEXT_DUE, "SELECT (SELECT visible_ms FROM @.message WHERE mailbox=0"                         \
+    X(NEXT_DUE, "SELECT t.s,(SELECT visible_ms FROM @.message WHERE mailbox=0 AND shard=t.s"       \
         " AND visible_ms>$1::bigint ORDER BY visible_ms LIMIT 1),"                                 \
-        "(SELECT deadline_ms FROM @.work WHERE deadline_ms>0 AND deadline_ms>$1::bigint"           \
-        " ORDER BY deadline_ms LIMIT 1),"                                                          \
-        "(SELECT visible_ms FROM @.work WHERE visible_ms>0 AND visible_ms>$1::bigint"              \
-        " ORDER BY visible_ms LIMIT 1)")
+        "(SELECT deadline_ms FROM @.work WHERE shard=t.s AND deadline_ms>0"                        \
+        " AND deadline_ms>$1::bigint ORDER BY deadline_ms LIMIT 1),"                               \
+        "(SELECT visible_ms FROM @.work WHERE shard=t.s AND visible_ms>0"                          \
+        " AND visible_ms>$1::bigint ORDER BY visible_ms LIMIT 1) FROM unnest($2::smallint[]) AS t(s)")
 
 /* ---- Many questions at once ----------------------------------------------------------------- */
 
@@ -121,10 +139,10 @@
     "id,priority,enqueued_ms,bytes,data,attrs,qid,place,visible_ms,expires_ms,deliveries,state,note"
 
 #define PG_QUEUE_STATEMENTS(X)                                                                     \
-    X(QUEUE_INSERT, "INSERT INTO @.queue(" PG_QUEUE_COLUMNS ") SELECT q,c,0,n,d,r,l,k,o,b,p,f,t"   \
+    X(QUEUE_INSERT, "INSERT INTO @.queue(" PG_QUEUE_COLUMNS ") SELECT q,c,s,n,d,r,l,k,o,b,p,f,t"   \
         " FROM unnest($1::bigint[],$2::bigint[],$3::text[],$4::bigint[],$5::bigint[],"             \
         "$6::bigint[],$7::bigint[],$8::bigint[],$9::bigint[],$10::boolean[],$11::bytea[],"         \
-        "$12::bytea[]) AS t(q,c,n,d,r,l,k,o,b,p,f,t)")                                             \
+        "$12::bytea[],$13::smallint[]) AS t(q,c,n,d,r,l,k,o,b,p,f,t,s)")                                             \
     X(QUEUE_UPDATE, PG_COUNTED("UPDATE @.queue q SET due_ms=t.d,ready=t.r,delayed=t.l,"            \
         "locked=t.k,locks=t.o,bytes=t.b,paused=t.p,config=t.f,totals=t.t FROM"                     \
         " unnest($1::bigint[],$2::bigint[],$3::bigint[],$4::bigint[],$5::bigint[],$6::bigint[],"   \
@@ -165,15 +183,17 @@
         " OFFSET 0) z WHERE p.qid=ANY(ARRAY[z.q]) AND (p.at_ms<z.b OR p.number<=z.n)")                         \
     X(QUEUE_KEY_FORGET, "DELETE FROM @.queue_key k USING unnest($1::bigint[],$2::bigint[])"        \
         " AS t(q,m) WHERE k.qid=ANY(ARRAY[t.q]) AND k.expires_ms<=t.m")                                        \
-    X(QUEUE_DROP, "WITH d AS (DELETE FROM @.queue WHERE qid=ANY($1::bigint[]) RETURNING qid),"     \
-        "b AS (INSERT INTO @.tomb(uid,execution,last_rid) SELECT qid,-1,0 FROM d RETURNING 1)"     \
+    X(QUEUE_DROP, "WITH d AS (DELETE FROM @.queue WHERE qid=ANY($1::bigint[]) RETURNING qid,shard),"\
+        "b AS (INSERT INTO @.tomb(uid,execution,last_rid,shard) SELECT qid,-1,0,shard FROM d"      \
+        " RETURNING 1)"                                                                            \
         " SELECT 1/(count(*)=$2::bigint)::int FROM b")                                             \
     /* ENTRY_READ for many, with the place of the id behind the columns. */                        \
     X(ENTRIES_BY_IDS, "SELECT " SQL_ENTRY_COLUMNS "," SQL_ENTRY_TAKEN ",t.o FROM"                  \
         " unnest(?1::bigint[]) WITH ORDINALITY AS t(id,o) JOIN @.queue_entry e"                    \
         " ON e.id=ANY(ARRAY[t.id]) ORDER BY t.o")                                                  \
     /* Due times: all of them in pages, and the rows of those that are due. */                     \
-    X(QUEUE_TIMES, "SELECT qid,due_ms FROM @.queue WHERE qid>$1::bigint ORDER BY qid"              \
+    X(QUEUE_TIMES, "SELECT qid,due_ms FROM @.queue WHERE qid>$1::bigint"                           \
+        " AND " PG_AMONG("$3", "shard") " ORDER BY qid"                                            \
         " LIMIT $2::bigint")                                                                       \
     X(QUEUES_BY_QID, SQL_READ_QUEUES " WHERE qid=ANY($1::bigint[]) ORDER BY due_ms,qid"            \
         " LIMIT $2::bigint")

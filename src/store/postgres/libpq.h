@@ -72,6 +72,7 @@ enum {
     X(char *, cmdStatus, (PGresult *r))                                                            \
     X(char *, cmdTuples, (PGresult *r))                                                            \
     X(int, ntuples, (const PGresult *r))                                                           \
+    X(int, nfields, (const PGresult *r))                                                           \
     X(char *, getvalue, (const PGresult *r, int row, int column))                                  \
     X(int, getlength, (const PGresult *r, int row, int column))                                    \
     X(int, getisnull, (const PGresult *r, int row, int column))                                    \

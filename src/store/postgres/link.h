@@ -32,7 +32,7 @@ struct pg_place {
     bool any_server;  /* a standby will do: the store is only read */
 };
 
-#define LINK_REMEMBERED 32
+#define LINK_REMEMBERED 64
 
 /* Does the server know a statement by its name? */
 enum link_known { LINK_UNKNOWN, LINK_TOLD /* in the pipeline that is open */, LINK_KNOWN };

@@ -171,6 +171,19 @@ void params_texts(struct pg_params *p, const pawl_str *texts, size_t count)
     finish(p, from);
 }
 
+void params_shards(struct pg_params *p, uint64_t shards)
+{
+    size_t from = p->bytes.count;
+
+    put_header(&p->bytes, PG_INT2, (size_t)__builtin_popcountll(shards));
+    for (; shards; shards &= shards - 1) {
+        char wire[] = {0, (char)__builtin_ctzll(shards)};
+        put_32(&p->bytes, sizeof wire);
+        put(&p->bytes, wire, sizeof wire);
+    }
+    finish(p, from);
+}
+
 void array_reset(struct pg_array *a)
 {
     bytes_reset(&a->bytes);

@@ -52,6 +52,7 @@ void params_str(struct pg_params *p, pawl_str s); /* text or bytea */
 void params_null(struct pg_params *p);
 void params_ids(struct pg_params *p, const uint64_t *ids, size_t count);     /* bigint[] */
 void params_texts(struct pg_params *p, const pawl_str *texts, size_t count); /* text[] */
+void params_shards(struct pg_params *p, uint64_t shards);                    /* smallint[] */
 
 /* One array that is filled row by row: a column of a group's rows. */
 struct pg_array {

@@ -18,6 +18,7 @@
  * Called as an operation of the store, on the engine thread; the pieces of a commit by pg_purge.c too.
  */
 #include "base/point.h"
+#include "base/str.h"
 #include "store/postgres/pg_group.h"
 #include "store/round_rules.h"
 
@@ -38,10 +39,8 @@ static bool is_refusal(const struct link_report *report)
             sqlstate_status(report->sqlstate) == PAWL_CONFLICT);
 }
 
-/* The outcome of a pipeline that ends with COMMIT.  CONFLICT: a statement refused. */
-static pawl_status judge_commit(struct pg_store *s, const pawl_fence *fence,
-                                const struct link_report *report, bool commit_sent,
-                                pawl_error *reterr)
+pawl_status pg_judge_commit(struct pg_store *s, const pawl_fence *fence, size_t fence_at,
+                            const struct link_report *report, bool commit_sent, pawl_error *reterr)
 {
     POINT("postgres.commit.after");
     if (report->end == LINK_DONE && report->committed_tag && !report->wait_cancelled)
@@ -57,7 +56,7 @@ static pawl_status judge_commit(struct pg_store *s, const pawl_fence *fence,
     pawl_status status = link_error(report, "commit", reterr);
     if (is_refusal(report))
         status =
-            report->failed <= PG_FENCE_AT ? pg_fence_refused(fence, report, reterr) : PAWL_CONFLICT;
+            report->failed <= fence_at ? pg_fence_refused(fence, report, reterr) : PAWL_CONFLICT;
     if (!lost)
         pg_roll_back(s);
     return report->end == LINK_DONE ? PAWL_UNAVAILABLE : status;
@@ -81,7 +80,7 @@ pawl_status pg_commit_end(struct pg_store *s, const pawl_fence *fence,
     POINT("postgres.commit.before");
     bool sent = link_send(&s->writer, ST_PG_COMMIT, NULL);
     link_reap(&s->writer, on_result, user, &report);
-    return judge_commit(s, fence, &report, sent, reterr);
+    return pg_judge_commit(s, fence, PG_FENCE_AT, &report, sent, reterr);
 }
 
 pawl_status pg_commit_begin(struct pg_store *s, const pawl_fence *fence, pawl_error *reterr)
@@ -104,71 +103,8 @@ void pg_fence_moved(struct pg_store *s, pawl_fence *fence)
 {
     s->fence.group_no++;
     s->fence.next_id = fence->next_id;
+    s->fence.mail = 0;
     *fence = s->fence;
-}
-
-/* ---- Memory ----------------------------------------------------------------------------------- */
-
-/* Room for everything that pg_remember() adds, so that nothing can fail after COMMIT. */
-static bool make_room(struct pg_store *s, const pawl_round *rounds, size_t count)
-{
-    size_t more = 0;
-    struct pg_group *g = s->group;
-
-    for (size_t i = 0; i < count; i++)
-        more += rounds[i].message_count;
-    vec_reset(&g->plans);
-    for (size_t i = 0; i < count; i++)
-        if (!vec_push(&g->plans))
-            return false;
-    return (more == 0 || idset_reserve(&s->messages, more)) &&
-           open_work_reserve(&s->open, rounds, count);
-}
-
-static void remember_messages(struct pg_store *s, const pawl_round *r, int64_t now_ms)
-{
-    for (size_t i = 0; i < r->message_count; i++) {
-        const pawl_message *m = &r->messages[i];
-        if (m->visible_ms <= now_ms)
-            assert_that(idset_add(&s->messages, m->id)); /* C7; room was made */
-        else
-            pg_messages_lower(s, m->visible_ms, m->id);
-    }
-    for (size_t i = 0; i < r->message_update_count; i++) {
-        const pawl_message_update *u = &r->message_updates[i];
-        idset_remove(&s->messages, u->id);
-        if (!u->mailbox)
-            pg_messages_lower(s, u->visible_ms, u->id);
-    }
-    for (size_t i = 0; i < r->quarantine_count; i++)
-        idset_remove(&s->messages, r->quarantine[i].id);
-    for (size_t i = 0; i < r->drop_message_count; i++)
-        idset_remove(&s->messages, r->drop_messages[i]);
-}
-
-static void remember_work(struct pg_store *s, const pawl_round *r)
-{
-    pg_work_remember(s, r);
-    for (size_t i = 0; i < r->work_count; i++)
-        pg_deadline_appears(s, r->work[i].deadline_ms);
-    for (size_t i = 0; i < r->work_update_count; i++)
-        pg_deadline_appears(s, r->work_updates[i].deadline_ms);
-}
-
-void pg_remember(struct pg_store *s, const pawl_round *rounds, size_t count, int64_t now_ms)
-{
-    const struct pg_group *g = s->group;
-
-    assert_that(count == 0 || g->plans.count == count);
-    for (size_t i = 0; i < count; i++) {
-        if (rounds[i].result != PAWL_OK)
-            continue;
-        remember_messages(s, &rounds[i], now_ms);
-        remember_work(s, &rounds[i]);
-        open_work_apply(&s->open, &rounds[i], g->plans.items[i]);
-        if (rounds[i].queue)
-            pg_queues_remember(s, rounds[i].queue);
-    }
 }
 
 /* ---- A plain step alone ------------------------------------------------------------------------- */
@@ -240,14 +176,53 @@ static bool send_lone(struct pg_store *s, const pawl_round *r)
 
 /* ---- Groups ------------------------------------------------------------------------------------- */
 
-static void send_rounds(struct pg_store *s, const pawl_round *rounds, size_t count)
+static bool is_start(const pawl_round *r)
+{
+    return r->uid && r->change == PAWL_ROW_INSERT && !r->queue;
+}
+
+/* Starts by their ids, behind all others. */
+static int by_start(const void *a, const void *b, void *rounds)
+{
+    const pawl_round *x = (const pawl_round *)rounds + *(const size_t *)a;
+    const pawl_round *y = (const pawl_round *)rounds + *(const size_t *)b;
+    bool p = is_start(x), q = is_start(y);
+
+    if (p != q)
+        return p - q;
+    return p ? str_compare(x->row->id, y->row->id) : (x > y) - (x < y);
+}
+
+/* The order in which the rounds are collected; false: their own.  Beside other lanes starts are sorted by their ids:
+ * two lanes that insert the same ids wait for each other in one order, not in a circle (E11). */
+static bool put_in_order(struct pg_store *s, pawl_round *rounds, size_t count)
 {
     struct pg_group *g = s->group;
 
+    vec_reset(&g->order);
+    if (s->fence.shards == PAWL_SHARDS_ALL || count < 2)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t *slot = vec_push(&g->order);
+        if (!slot)
+            return false; /* a deadlock costs time only */
+        *slot = i;
+    }
+    qsort_r(g->order.items, count, sizeof *g->order.items, by_start, rounds);
+    return true;
+}
+
+static void send_rounds(struct pg_store *s, pawl_round *rounds, size_t count)
+{
+    struct pg_group *g = s->group;
+    bool ordered = put_in_order(s, rounds, count);
+
     group_reset(g);
-    for (size_t i = 0; i < count; i++)
+    for (size_t n = 0; n < count; n++) {
+        size_t i = ordered ? g->order.items[n] : n;
         if (rounds[i].result == PAWL_OK)
             g->plans.items[i] = group_add(g, s, &rounds[i]);
+    }
     if (group_send(g, s))
         (void)pg_send_queues(s, rounds, count);
 }
@@ -261,14 +236,11 @@ static pawl_status commit_together(struct pg_store *s, const pawl_fence *fence, 
     if (status != PAWL_OK)
         return status;
     (void)pg_send_fence(s, fence);
+    vec_reset(&s->group->labels);
+    s->group->work_shards = 0;
     if (count != 1 || !send_lone(s, &rounds[0]))
         send_rounds(s, rounds, count);
-    return pg_commit_end(s, fence, NULL, NULL, reterr);
-}
-
-static bool is_start(const pawl_round *r)
-{
-    return r->uid && r->change == PAWL_ROW_INSERT && !r->queue;
+    return pg_commit_end(s, fence, pg_see_result, s, reterr);
 }
 
 /* After a group was refused: starts are sent without a look for their ids, so look for those ids
@@ -313,7 +285,8 @@ static pawl_why why_refused(const struct pg_store *s, const pawl_round *r, size_
     case ST_PG_HEAD_ALL:
         return r->need_work_count ? PAWL_WHY_UNKNOWN : PAWL_WHY_MOVED;
     case ST_PG_HEAD_CHECK:
-    case ST_PG_REMOVE:
+    case ST_PG_REMOVE: /* also of an instance that is elsewhere */
+        return s->fence.shards != PAWL_SHARDS_ALL ? PAWL_WHY_UNKNOWN : PAWL_WHY_MOVED;
     case ST_PG_EXECUTION_END:
         return PAWL_WHY_MOVED;
     default:
@@ -341,7 +314,7 @@ static pawl_status apply_singly(struct pg_store *s, pawl_round *r, struct open_p
     struct link_report report;
 
     r->result = PAWL_CONFLICT;
-    r->why = PAWL_WHY_OTHER;
+    r->why = round_is_elsewhere(s, r) ? PAWL_WHY_ELSEWHERE : PAWL_WHY_OTHER;
     if (round_is_hopeless(s, r))
         return PAWL_OK;
     group_reset(s->group);
@@ -350,7 +323,7 @@ static pawl_status apply_singly(struct pg_store *s, pawl_round *r, struct open_p
     if (status != PAWL_OK)
         return status;
     send_singly(s, r);
-    link_reap(&s->writer, NULL, NULL, &report);
+    link_reap(&s->writer, pg_see_result, s, &report);
     if (report.end == LINK_DONE) {
         r->result = PAWL_OK;
         open_work_apply(&s->open, r, *plan); /* for the next round; undone at the end */
@@ -371,6 +344,8 @@ static pawl_status commit_singly(struct pg_store *s, const pawl_fence *fence, pa
 
     if (status != PAWL_OK)
         return status;
+    vec_reset(&s->group->labels);
+    s->group->work_shards = 0;
     s->group->removes_late = false;
     s->group->new_from = UINT64_MAX; /* earlier rounds of this group count */
     open_work_try(&s->open);
@@ -394,18 +369,20 @@ pawl_status pg_commit(pawl_store *base, pawl_fence *fence, pawl_round *rounds, s
     pawl_status status = pg_attach(s, reterr);
 
     s->now_ms = now_ms;
+    s->writing = PG_ROUNDS;
     if (status != PAWL_OK)
         return status;
-    if (!make_room(s, rounds, count)) {
+    if (!pg_make_room(s, rounds, count)) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
     }
     status = PAWL_CONFLICT;
     for (size_t i = 0; i < count; i++)
         rounds[i].result = PAWL_OK;
-    if (rounds_are_independent(s->group, s, rounds, count))
+    bool mixed = rounds_are_independent(s->group, s, rounds, count);
+    if (mixed)
         status = commit_together(s, fence, rounds, count, reterr);
-    if (status == PAWL_CONFLICT && refuse_existing(s, rounds, count))
+    if (mixed && status == PAWL_CONFLICT && refuse_existing(s, rounds, count))
         status = commit_together(s, fence, rounds, count, reterr);
     if (status == PAWL_CONFLICT)
         status = commit_singly(s, fence, rounds, count, reterr);
@@ -413,5 +390,6 @@ pawl_status pg_commit(pawl_store *base, pawl_fence *fence, pawl_round *rounds, s
         return status;
     pg_fence_moved(s, fence);
     pg_remember(s, rounds, count, now_ms);
+    fence->mail = s->fence.mail;
     return PAWL_OK;
 }

@@ -12,8 +12,8 @@
  *   - No foreign keys, no triggers, nothing UNLOGGED.
  *
  * A step is a list of texts, because a compiler need not take one that is longer than 4,095 bytes.
- * `shard` labels rows for several lanes and nodes; with one lane it is 0.  Step 1 is released and
- * never changes; a later change is a further step (pg_schema.c).
+ * `shard` labels rows for several lanes (pg_lane.c).  A step that is released never changes; a later
+ * change is a further step (pg_schema.c).
  */
 #ifndef PAWL_STORE_POSTGRES_PG_DDL_H
 #define PAWL_STORE_POSTGRES_PG_DDL_H
@@ -148,6 +148,29 @@
 #define PG_STEP_5                                                                                  \
     "COMMENT ON COLUMN @.head.open1 IS 'rid of its one untried activity that the engine has; '\n"  \
     "'-1: it is last_rid; 0: none';\n"
+/* Several lanes.  A lane that lives has a row in `lane`; what it has of ids ends at end_id, and from
+ * first_id on none was used when it was drawn.  What is sought by its time is sought by its shard
+ * first: a lane does not read past what others have. */
+#define PG_STEP_6                                                                                  \
+    "CREATE TABLE @.cluster(one smallint PRIMARY KEY CHECK(one=1),ids_end bigint NOT NULL,"        \
+    "group_no bigint NOT NULL,moves bigint NOT NULL) WITH (fillfactor=50);\n"                      \
+    "INSERT INTO @.cluster SELECT 1,greatest(1,(SELECT max(next_id) FROM @.lane_log)),0,0;\n"      \
+    "CREATE TABLE @.shard(shard smallint PRIMARY KEY,lane bigint NOT NULL);\n"                     \
+    "INSERT INTO @.shard SELECT n,0 FROM generate_series(0,63) n;\n"                               \
+    "CREATE INDEX shard_lane ON @.shard(lane);\n"                                                  \
+    "ALTER TABLE @.lane ADD COLUMN node bigint NOT NULL DEFAULT 0,"                                \
+    "ADD COLUMN first_id bigint NOT NULL DEFAULT 0,ADD COLUMN end_id bigint NOT NULL DEFAULT 0;\n" \
+    "UPDATE @.lane SET end_id=(SELECT ids_end FROM @.cluster);\n"                                  \
+    "CREATE UNIQUE INDEX lane_epoch ON @.lane(epoch);\n"                                           \
+    "ALTER TABLE @.tomb ADD COLUMN shard smallint NOT NULL DEFAULT 0,"                             \
+    "DROP CONSTRAINT tomb_pkey;\n"                                                                 \
+    "ALTER TABLE @.tomb ADD PRIMARY KEY(shard,n);\n"                                               \
+    "DROP INDEX @.message_due,@.work_due,@.work_deadline,@.work_held,@.work_fresh_locked;\n"       \
+    "CREATE INDEX work_held ON @.work(shard) WHERE held;\n"                                        \
+    "CREATE INDEX work_fresh_locked ON @.work_fresh(shard) WHERE lock_epoch>0;\n"                  \
+    "CREATE INDEX message_due ON @.message(shard,visible_ms,id) WHERE mailbox=0;\n"                \
+    "CREATE INDEX work_due ON @.work(shard,visible_ms) WHERE visible_ms>0;\n"                      \
+    "CREATE INDEX work_deadline ON @.work(shard,deadline_ms,id) WHERE deadline_ms>0;\n"
 /* clang-format on */
 
 #endif

@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/postgres/pg_fetch.c -- taking messages, deadlines, the next due time.
+ * store/postgres/pg_fetch.c -- taking messages.
  *
- * The index message_due has the messages that are not in a mailbox, by (visible_ms, id).  Fetching
- * walks along it from a cursor: every row up to (seen_ms, seen_id) is taken, gone, or in
- * `free_messages`.  A row before the cursor that becomes free (an abandon, an update) is put into
- * that set, so the cursor never goes back and no row crosses the network twice.  The set may have
- * ids that are not free: the statement that reads them checks their rows.
+ * The index message_due has the messages that are not in a mailbox, by (shard, visible_ms, id).
+ * Fetching walks along it from a cursor in each shard: every row of a shard up to (seen_ms, seen_id)
+ * is taken, gone, or in `free_messages`.  A row before the cursor that becomes free (an abandon, an
+ * update) is put into that set, so the cursor never goes back and no row crosses the network twice.
+ * The set may have ids that are not free: the statement that reads them checks their rows.
  *
- * Two times save queries: no message after the cursor is visible before `mail_ms`, and no work has
- * a deadline before `deadline_ms`.  Both may be too early, never too late.
+ * Other lanes may insert behind a cursor: a hint sets it to the front, and the server leaves out what
+ * is taken.
  *
- * Called on the engine thread, through the table of operations; pg_messages_lower and
- * pg_deadline_appears by pg_commit.c after a commit, pg_fetch_reset by pg_take.c.
+ * A fetch gives the oldest messages of all our shards, so it merges them: one round trip reads some
+ * rows of each shard that may have any, and another one follows when those of a shard are used up
+ * before the page is full.  `mail_ms` of a shard saves both.
+ *
+ * Called on the engine thread, through the table of operations; pg_fetch_reset by pg_take.c.
  */
 #include "base/attr.h"
 #include "store/postgres/postgres.h"
 #include "store/sql/columns.h"
+
+#define MORE_OF_EACH 16 /* rows of a shard beyond its part of a page */
+
+/* One shard of a fetch in progress. */
+struct mail_shard {
+    LIST(pawl_message) rows; /* in front of the cursor */
+    size_t used;
+    uint32_t came; /* with the page under way */
+    int64_t at_ms; /* how far the pages have come */
+    uint64_t at_id;
+    uint32_t shard;
+    bool ended; /* there is nothing more in front */
+};
 
 /* A fetch in progress. */
 struct mail_fetch {
@@ -24,13 +40,16 @@ struct mail_fetch {
     pawl_mem *mem;
     int64_t now_ms;
     uint32_t limit;
-    LIST(pawl_message) page; /* in front of the cursor */
+    struct mail_shard *shards; /* those that may have messages */
+    size_t count;
     LIST(pawl_message) back; /* from free_messages */
-    int64_t at_ms;           /* how far the pages have come */
-    uint64_t at_id;
-    bool ended;      /* there is nothing more in front */
-    bool asked_back; /* the first statement was for free_messages … */
-    bool back_ended; /* … and it has no more that are visible */
+    size_t back_used;
+    uint32_t chunk;            /* rows of one shard in one page */
+    size_t asked[PAWL_SHARDS]; /* which of `shards` a page is for */
+    size_t asked_count;
+    struct mail_shard *of[PAWL_SHARDS]; /* by their number */
+    bool asked_back;                    /* the first statement was for free_messages … */
+    bool back_ended;                    /* … and it has no more that are visible */
     LIST(uint64_t) unreadable;
 };
 
@@ -41,7 +60,7 @@ bool pg_fetch_init(struct pg_store *s)
     idset_init(&s->queue_seen);
     idset_init(&s->queue_lone);
     queue_times_init(&s->queue_times);
-    s->seen_ms = s->mail_ms = s->deadline_ms = INT64_MIN;
+    pg_times_forget(s, PAWL_SHARDS_ALL);
     return pg_work_init(s);
 }
 
@@ -61,29 +80,10 @@ void pg_fetch_reset(struct pg_store *s)
 {
     idset_reset(&s->messages);
     idset_reset(&s->free_messages);
-    s->seen_ms = s->mail_ms = s->deadline_ms = INT64_MIN;
-    s->seen_id = 0;
+    pg_times_forget(s, PAWL_SHARDS_ALL);
+    s->hinted = false;
     queue_times_reset(&s->queue_times);
     pg_work_reset(s);
-}
-
-static bool is_behind(const struct pg_store *s, int64_t ms, uint64_t id)
-{
-    return ms < s->seen_ms || (ms == s->seen_ms && id <= s->seen_id);
-}
-
-void pg_messages_lower(struct pg_store *s, int64_t visible_ms, uint64_t id)
-{
-    if (is_behind(s, visible_ms, id))
-        need_memory(idset_add(&s->free_messages, id)); /* or it would wait until a restart */
-    else if (visible_ms < s->mail_ms)
-        s->mail_ms = visible_ms;
-}
-
-void pg_deadline_appears(struct pg_store *s, int64_t deadline_ms)
-{
-    if (deadline_ms > 0 && deadline_ms < s->deadline_ms)
-        s->deadline_ms = deadline_ms;
 }
 
 /* The next fetch reads them by their ids. */
@@ -104,42 +104,76 @@ static int64_t after(int64_t ms)
     return ms == INT64_MAX ? ms : ms + 1;
 }
 
-/* ---- Messages ------------------------------------------------------------------------------ */
+/* ---- Reading ------------------------------------------------------------------------------- */
 
-static void see_message(struct mail_fetch *f, const PGresult *r, int row, bool back)
+/* Those of our shards in which a message may be visible. */
+static void choose_shards(struct mail_fetch *f)
+{
+    const struct pg_store *s = f->s;
+
+    f->shards = arena_array(f->mem, struct mail_shard, PAWL_SHARDS);
+    for (uint32_t n = 0; n < PAWL_SHARDS; n++) {
+        const struct pg_times *t = &s->times[n];
+        if (!pg_owns(s, n) || f->now_ms < t->mail_ms || f->now_ms < t->seen_ms)
+            continue;
+        f->of[n] = &f->shards[f->count++];
+        *f->of[n] = (struct mail_shard){.shard = n, .at_ms = t->seen_ms, .at_id = t->seen_id};
+    }
+    f->chunk = f->count > 1 ? f->limit / (uint32_t)f->count + MORE_OF_EACH : f->limit;
+}
+
+/* Its rows are used up, and there may be more. */
+static bool is_dry(const struct mail_shard *m)
+{
+    return !m->ended && m->used == m->rows.count;
+}
+
+static void see_message(struct mail_fetch *f, struct mail_shard *m, const PGresult *r, int row)
 {
     uint64_t id = value_id(r, row, MESSAGE_id);
-    pawl_message m;
+    pawl_message message;
 
     if (idset_has(&f->s->messages, id))
         return;
-    if (pg_decode_message(r, row, f->mem, &m) != SQL_SOUND) {
+    if (pg_decode_message(r, row, f->mem, &message) != SQL_SOUND) {
         damage_note(&f->s->sql.base, "message", id);
         *list_add(f->mem, &f->unreadable) = id;
-    } else if (back) {
-        *list_add(f->mem, &f->back) = m;
+    } else if (!m) {
+        *list_add(f->mem, &f->back) = message;
     } else if (!idset_has(&f->s->free_messages, id)) {
-        *list_add(f->mem, &f->page) = m;
+        *list_add(f->mem, &m->rows) = message;
+    }
+}
+
+/* Those of each shard come in their order. */
+static void see_page(struct mail_fetch *f, const PGresult *r)
+{
+    for (size_t i = 0; i < f->asked_count; i++)
+        f->shards[f->asked[i]].came = 0;
+    for (int row = 0; row < pq.ntuples(r); row++) {
+        struct mail_shard *m = f->of[value_i64(r, row, PG_MESSAGE_SHARD)];
+        see_message(f, m, r, row);
+        m->at_ms = value_i64(r, row, MESSAGE_visible_ms);
+        m->at_id = value_id(r, row, MESSAGE_id);
+        m->came++;
+    }
+    for (size_t i = 0; i < f->asked_count; i++) {
+        struct mail_shard *m = &f->shards[f->asked[i]];
+        m->ended = m->came < f->chunk;
     }
 }
 
 static void on_mail(void *user, size_t index, const PGresult *r)
 {
     struct mail_fetch *f = user;
-    int rows = pq.ntuples(r);
-    bool back = f->asked_back && index == 0;
 
-    for (int i = 0; i < rows; i++)
-        see_message(f, r, i, back);
-    if (back) {
-        f->back_ended = (uint32_t)rows < f->limit;
+    if (!f->asked_back || index) {
+        see_page(f, r);
         return;
     }
-    f->ended = (uint32_t)rows < f->limit;
-    if (rows) {
-        f->at_ms = value_i64(r, rows - 1, MESSAGE_visible_ms);
-        f->at_id = value_id(r, rows - 1, MESSAGE_id);
-    }
+    for (int i = 0; i < pq.ntuples(r); i++)
+        see_message(f, NULL, r, i);
+    f->back_ended = (uint32_t)pq.ntuples(r) < f->limit;
 }
 
 static void ask_back(struct mail_fetch *f)
@@ -152,31 +186,61 @@ static void ask_back(struct mail_fetch *f)
     params_ids(&s->params, ids, s->free_messages.count);
     params_i64(&s->params, f->now_ms);
     params_i64(&s->params, f->limit);
+    params_id(&s->params, s->fence.shards);
     (void)link_send(&s->writer, ST_PG_MAIL_BY_IDS, &s->params); /* link_reap tells */
+}
+
+/* After a hint the server leaves out what is taken: there may be much of it in front. */
+static void put_taken(struct mail_fetch *f)
+{
+    struct pg_store *s = f->s;
+    size_t count = s->hinted ? s->messages.count : 0;
+    uint64_t *ids = arena_array(f->mem, uint64_t, count + 1);
+
+    if (count)
+        idset_list(&s->messages, ids);
+    params_ids(&s->params, ids, count);
 }
 
 static void ask_page(struct mail_fetch *f)
 {
+    static const enum pg_type types[] = {PG_INT2, PG_INT8, PG_INT8};
     struct pg_store *s = f->s;
+    struct pg_array *column = s->scratch;
 
+    for (int i = 0; i < 3; i++) {
+        array_reset(&column[i]);
+        column[i].type = types[i];
+    }
+    for (size_t i = 0; i < f->asked_count; i++) {
+        const struct mail_shard *m = &f->shards[f->asked[i]];
+        array_i64(&column[0], m->shard);
+        array_i64(&column[1], m->at_ms);
+        array_id(&column[2], m->at_id);
+    }
     params_reset(&s->params);
-    params_i64(&s->params, f->at_ms);
-    params_id(&s->params, f->at_id);
+    for (int i = 0; i < 3; i++)
+        params_array(&s->params, &column[i]);
     params_i64(&s->params, f->now_ms);
-    params_i64(&s->params, f->limit);
+    params_i64(&s->params, f->chunk);
+    put_taken(f);
     (void)link_send(&s->writer, ST_PG_MAIL_PAGE, &s->params); /* link_reap tells */
 }
 
-/* One round trip. */
+/* One round trip: more of every shard that has no rows left. */
 static pawl_status look_once(struct mail_fetch *f, bool first, pawl_error *reterr)
 {
     struct link_report report;
 
     f->asked_back = first && f->s->free_messages.count > 0;
+    f->asked_count = 0;
+    for (size_t i = 0; i < f->count; i++)
+        if (is_dry(&f->shards[i]))
+            f->asked[f->asked_count++] = i;
     if (link_pipe(&f->s->writer)) {
         if (f->asked_back)
             ask_back(f);
-        if (!f->ended)
+        if (f->asked_count)
             ask_page(f);
     }
     link_reap(&f->s->writer, on_mail, f, &report);
@@ -193,7 +257,7 @@ static pawl_status put_aside(struct mail_fetch *f, pawl_error *reterr)
         return PAWL_OK;
     params_reset(&s->params);
     params_ids(&s->params, f->unreadable.items, f->unreadable.count);
-    params_i64(&s->params, PG_LANE);
+    params_id(&s->params, s->lane);
     params_id(&s->params, s->fence.epoch);
     params_str(&s->params, pawl_s("the stored row cannot be read"));
     PGresult *r = link_run(&s->writer, ST_PG_MAIL_ASIDE, &s->params,
@@ -204,162 +268,141 @@ static pawl_status put_aside(struct mail_fetch *f, pawl_error *reterr)
     return PAWL_OK;
 }
 
+/* ---- Taking -------------------------------------------------------------------------------- */
+
 static bool comes_before(const pawl_message *a, const pawl_message *b)
 {
     return a->visible_ms != b->visible_ms ? a->visible_ms < b->visible_ms : a->id < b->id;
 }
 
-/* Move the cursor behind the rows that were taken; to this moment when none is left after it. */
-static void move_cursor(struct mail_fetch *f, size_t taken)
+/* The oldest row that was read and not used; NULL: none, or rows of a shard must be read first. */
+static const pawl_message *next_mail(struct mail_fetch *f, bool *retdry)
 {
-    struct pg_store *s = f->s;
+    const pawl_message *best = NULL;
+    size_t *from = NULL;
 
-    if (taken < f->page.count) {
-        if (taken) {
-            s->seen_ms = f->page.items[taken - 1].visible_ms;
-            s->seen_id = f->page.items[taken - 1].id;
+    *retdry = false;
+    for (size_t i = 0; i < f->count && !*retdry; i++) {
+        struct mail_shard *m = &f->shards[i];
+        *retdry = is_dry(m);
+        if (m->used == m->rows.count || (best && comes_before(best, &m->rows.items[m->used])))
+            continue;
+        best = &m->rows.items[m->used];
+        from = &m->used;
+    }
+    if (*retdry)
+        return NULL;
+    if (f->back_used < f->back.count &&
+        (!best || comes_before(&f->back.items[f->back_used], best))) {
+        best = &f->back.items[f->back_used];
+        from = &f->back_used;
+    }
+    if (best)
+        ++*from;
+    return best;
+}
+
+/* Move the cursor of a shard behind the rows that were taken; to this moment when none is left
+ * after it. */
+static void move_cursor(struct mail_fetch *f, const struct mail_shard *m)
+{
+    struct pg_times *t = &f->s->times[m->shard];
+
+    if (m->used < m->rows.count) {
+        if (m->used) {
+            t->seen_ms = m->rows.items[m->used - 1].visible_ms;
+            t->seen_id = m->rows.items[m->used - 1].id;
         }
         return;
     }
-    bool passed = f->ended && f->now_ms > f->at_ms;
-    s->seen_ms = passed ? f->now_ms : f->at_ms;
-    s->seen_id = passed ? INT64_MAX : f->at_id;
-    if (f->ended && s->mail_ms <= f->now_ms)
-        s->mail_ms = after(f->now_ms);
+    bool passed = m->ended && f->now_ms > m->at_ms;
+    t->seen_ms = passed ? f->now_ms : m->at_ms;
+    t->seen_id = passed ? INT64_MAX : m->at_id;
+    if (m->ended && t->mail_ms <= f->now_ms)
+        t->mail_ms = after(f->now_ms);
 }
 
-/* The rest of free_messages is gone, in a mailbox, or becomes visible after the cursor: forget it. */
+/* The rest of free_messages is gone, in a mailbox, or becomes visible after the cursors: forget it.
+ * Nothing is forgotten while a cursor stands in the future, where the clock was before. */
 static void forget_back(struct mail_fetch *f)
 {
-    if (f->s->free_messages.count && f->s->mail_ms > after(f->now_ms))
-        f->s->mail_ms = after(f->now_ms);
-    idset_reset(&f->s->free_messages);
+    struct pg_store *s = f->s;
+
+    for (uint32_t n = 0; n < PAWL_SHARDS; n++)
+        if (pg_owns(s, n) && s->times[n].seen_ms > f->now_ms)
+            return;
+    for (uint32_t n = 0; n < PAWL_SHARDS && s->free_messages.count; n++)
+        if (s->times[n].mail_ms > after(f->now_ms))
+            s->times[n].mail_ms = after(f->now_ms);
+    idset_reset(&s->free_messages);
 }
 
-/* Merge both lists in order, and mark the messages as taken. */
-static void take_mail(struct mail_fetch *f, pawl_message_list *ret)
+/* They are taken from now on; room was made. */
+static void take_mail(struct mail_fetch *f, const pawl_message_list *list)
 {
-    size_t page = 0, back = 0, count = 0, most = f->page.count + f->back.count;
-    pawl_message *items =
-        arena_array(f->mem, pawl_message, (most < f->limit ? most : f->limit) + 1);
+    struct pg_store *s = f->s;
 
-    while (count < f->limit && page + back < most) {
-        bool from_back =
-            page == f->page.count ||
-            (back < f->back.count && comes_before(&f->back.items[back], &f->page.items[page]));
-        items[count] = from_back ? f->back.items[back++] : f->page.items[page++];
-        idset_remove(&f->s->free_messages, items[count].id);
-        assert_that(idset_add(&f->s->messages, items[count++].id)); /* room was made */
+    for (size_t i = 0; i < list->count; i++) {
+        idset_remove(&s->free_messages, list->items[i].id);
+        assert_that(idset_add(&s->messages, list->items[i].id));
     }
-    move_cursor(f, page);
-    if (f->back_ended && back == f->back.count && f->s->seen_ms <= f->now_ms)
+    for (size_t i = 0; i < f->count; i++)
+        move_cursor(f, &f->shards[i]);
+    if (f->back_ended && f->back_used == f->back.count)
         forget_back(f);
-    *ret = (pawl_message_list){.items = items, .count = count};
+    bool front = false;
+    for (uint32_t n = 0; n < PAWL_SHARDS; n++)
+        front |= pg_owns(s, n) && s->times[n].seen_ms == INT64_MIN;
+    s->hinted = s->hinted && front;
+}
+
+/* Read and merge until the page is full or nothing is left. */
+static pawl_status gather(struct mail_fetch *f, pawl_message_list *ret, pawl_error *reterr)
+{
+    LIST(pawl_message) items = {0};
+    pawl_status status = look_once(f, true, reterr);
+    bool dry = false;
+
+    while (status == PAWL_OK && items.count < f->limit && !f->unreadable.count) {
+        const pawl_message *m = next_mail(f, &dry);
+        if (m)
+            *list_add(f->mem, &items) = *m;
+        else if (dry)
+            status = look_once(f, false, reterr);
+        else
+            break;
+    }
+    *ret = (pawl_message_list){.items = items.items, .count = items.count};
+    return status;
 }
 
 pawl_status pg_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t limit, pawl_mem *mem,
                               pawl_message_list *ret, pawl_error *reterr)
 {
     struct pg_store *s = pg_of(base);
-    struct mail_fetch f = {.s = s,
-                           .mem = mem,
-                           .now_ms = now_ms,
-                           .limit = limit,
-                           .at_ms = s->seen_ms,
-                           .at_id = s->seen_id,
-                           .ended = now_ms < s->mail_ms || now_ms < s->seen_ms};
+    struct mail_fetch f = {.s = s, .mem = mem, .now_ms = now_ms, .limit = limit};
+    pawl_message_list list;
 
     *ret = (pawl_message_list){0};
     pawl_status status = pg_attach(s, reterr);
-    bool nothing = f.ended && !s->free_messages.count;
-    if (status != PAWL_OK || nothing || !limit)
+    if (status != PAWL_OK || !limit)
         return status;
-    for (bool first = true; status == PAWL_OK; first = false) {
-        status = look_once(&f, first, reterr);
-        if (f.ended || f.page.count >= limit)
-            break;
-    }
+    choose_shards(&f);
+    if (!f.count && !s->free_messages.count)
+        return PAWL_OK;
+    status = gather(&f, &list, reterr);
     if (status == PAWL_OK)
         status = put_aside(&f, reterr);
-    if (status == PAWL_OK &&
-        f.unreadable.count) /* they are gone: look at the rows behind them (M2) */
+    if (status == PAWL_OK && f.unreadable.count)
+        /* they are gone: look at the rows behind them (M2) */
         return pg_fetch_messages(base, now_ms, limit, mem, ret, reterr);
-    if (status == PAWL_OK && !idset_reserve(&s->messages, f.page.count + f.back.count)) {
+    if (status == PAWL_OK && !idset_reserve(&s->messages, list.count)) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         status = PAWL_NO_MEMORY;
     }
-    if (status == PAWL_OK)
-        take_mail(&f, ret);
-    return status;
-}
-
-/* ---- Deadlines, the next due time ----------------------------------------------------------------- */
-
-pawl_status pg_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t limit, pawl_mem *mem,
-                               pawl_work_list *ret, pawl_error *reterr)
-{
-    struct pg_store *s = pg_of(base);
-    LIST(pawl_work) items = {0};
-
-    *ret = (pawl_work_list){0};
-    pawl_status status = pg_attach(s, reterr);
-    if (status != PAWL_OK || now_ms < s->deadline_ms || !limit)
-        return status;
-    params_reset(&s->params);
-    params_i64(&s->params, now_ms);
-    params_i64(&s->params, limit);
-    PGresult *r =
-        link_run(&s->writer, ST_PG_DEADLINES, &s->params, "read deadlines", &status, reterr);
-    if (!r)
-        return status;
-    int rows = pq.ntuples(r);
-    for (int i = 0; i < rows; i++) {
-        if (pg_decode_work(r, i, mem, list_room(mem, &items)) == SQL_SOUND)
-            items.count++;
-        else
-            damage_note(&s->sql.base, "work", value_id(r, i, WORK_id));
-    }
-    if (rows)
-        s->deadline_ms = value_i64(r, 0, WORK_deadline_ms);
-    else
-        s->deadline_ms = after(now_ms);
-    pq.clear(r);
-    *ret = (pawl_work_list){.items = items.items, .count = items.count};
-    return PAWL_OK;
-}
-
-/* Note the times before which no query is needed. */
-static void note_due(struct pg_store *s, int64_t after_ms, int64_t mail_ms, int64_t deadline_ms)
-{
-    if (s->mail_ms > after_ms)
-        s->mail_ms = mail_ms;
-    if (s->deadline_ms > after_ms)
-        s->deadline_ms = deadline_ms;
-}
-
-pawl_status pg_next_due(pawl_store *base, int64_t after_ms, int64_t *ret, pawl_error *reterr)
-{
-    struct pg_store *s = pg_of(base);
-    int64_t due[3];
-    pawl_status status = pg_attach(s, reterr);
-
-    if (status == PAWL_OK)
-        status = pg_queues_learn(s, reterr);
     if (status != PAWL_OK)
         return status;
-    params_reset(&s->params);
-    params_i64(&s->params, after_ms);
-    PGresult *r =
-        link_run(&s->writer, ST_PG_NEXT_DUE, &s->params, "find the next due time", &status, reterr);
-    if (!r)
-        return status;
-    *ret = pg_queues_next(s, after_ms);
-    for (int i = 0; i < 3; i++) {
-        due[i] = value_is_null(r, 0, i) ? INT64_MAX : value_i64(r, 0, i);
-        if (due[i] < *ret)
-            *ret = due[i];
-    }
-    pq.clear(r);
-    note_due(s, after_ms, due[0], due[1]);
+    take_mail(&f, &list);
+    *ret = list;
     return PAWL_OK;
 }

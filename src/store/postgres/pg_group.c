@@ -14,7 +14,7 @@
 static const struct {
     int statement;
     const char *columns;
-    bool counted;
+    enum pg_counted counted;
 } kinds[PG_LIST_COUNT] = {
 #define PG_LIST_KIND(list, st, cols, count) {ST_PG_##st, cols, count},
     PG_LISTS(PG_LIST_KIND)
@@ -57,6 +57,7 @@ bool pg_group_init(struct pg_store *s)
     idset_init(&g->changed);
     idset_init(&g->rids);
     idset_init(&g->objects);
+    idset_init(&g->ids);
     s->group = g;
     return true;
 }
@@ -71,10 +72,13 @@ void pg_group_deinit(struct pg_store *s)
         for (int c = 0; c < g->lists[i].width; c++)
             array_deinit(&g->lists[i].column[c]);
     vec_deinit(&g->plans);
+    vec_deinit(&g->labels);
+    vec_deinit(&g->order);
     idset_deinit(&g->named);
     idset_deinit(&g->changed);
     idset_deinit(&g->rids);
     idset_deinit(&g->objects);
+    idset_deinit(&g->ids);
     free(g);
     s->group = NULL;
 }
@@ -205,6 +209,7 @@ static void put_new(struct pg_group *g, const pawl_round *r, struct open_plan pl
     put_i64(h, open_work_stored(plan.now, w->last_rid));
     put_i64(h, w->state);
     put_i64(h, event_has_output(r));
+    put_i64(h, w->shard);
     put_odd(g, r);
 }
 
@@ -359,7 +364,8 @@ static void add_events(struct pg_group *g, const pawl_round *r)
 
 static void put_message(struct pg_group *g, const pawl_message *m)
 {
-    struct pg_rows *rows = row_in(g, LIST_MESSAGE);
+    bool look = m->shard == PAWL_SHARD_LOOK;
+    struct pg_rows *rows = row_in(g, look ? LIST_MESSAGE_LOOK : LIST_MESSAGE);
 
     put_id(rows, m->id);
     put_id(rows, m->uid);
@@ -374,6 +380,7 @@ static void put_message(struct pg_group *g, const pawl_message *m)
     put_i64(rows, m->visible_ms);
     put_i64(rows, m->attempt);
     put_i64(rows, m->mailbox);
+    put_i64(rows, look ? pawl_shard_of(m->instance) : m->shard);
 }
 
 static void add_messages(struct pg_group *g, const pawl_round *r)
@@ -382,11 +389,13 @@ static void add_messages(struct pg_group *g, const pawl_round *r)
         put_message(g, &r->messages[i]);
     for (size_t i = 0; i < r->message_update_count; i++) {
         const pawl_message_update *u = &r->message_updates[i];
-        struct pg_rows *rows = row_in(g, LIST_MESSAGE_UPDATE);
+        struct pg_rows *rows = row_in(g, u->relabel ? LIST_MESSAGE_MOVE : LIST_MESSAGE_UPDATE);
         put_id(rows, u->id);
         put_i64(rows, u->visible_ms);
         put_i64(rows, u->attempt);
         put_i64(rows, u->mailbox);
+        if (u->relabel)
+            put_i64(rows, u->shard);
     }
     for (size_t i = 0; i < r->quarantine_count; i++) {
         struct pg_rows *rows = row_in(g, LIST_QUARANTINE);
@@ -441,6 +450,7 @@ static void put_work(struct pg_group *g, const struct pg_store *s, const pawl_wo
                                        .lock_until_ms = w->lock_until_ms,
                                        .lock_token = w->lock_token,
                                        .last_error = w->last_error});
+    put_i64(rows, w->shard);
 }
 
 static void put_fresh(struct pg_group *g, const struct pg_store *s, const pawl_work *w)
@@ -453,6 +463,7 @@ static void put_fresh(struct pg_group *g, const struct pg_store *s, const pawl_w
     /* Below 0: as it was given, but free. */
     put_i64(rows,
             w->lock_epoch == s->fence.epoch ? (int64_t)w->lock_epoch : -(int64_t)w->lock_epoch);
+    put_i64(rows, w->shard);
 }
 
 static void add_new_work(struct pg_group *g, const struct pg_store *s, const pawl_round *r,
@@ -597,6 +608,8 @@ bool group_send(struct pg_group *g, struct pg_store *s)
             params_array(&s->params, &rows->column[c]);
         if (kinds[i].counted)
             params_i64(&s->params, (int64_t)rows->count);
+        if (kinds[i].counted == PG_COUNT_OURS)
+            params_id(&s->params, s->fence.shards);
         sent = link_send(&s->writer, kinds[i].statement, &s->params);
     }
     return sent;

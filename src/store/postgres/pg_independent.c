@@ -12,6 +12,8 @@
 #include "store/postgres/pg_group.h"
 #include "store/round_rules.h"
 
+#define HASH_SEED UINT64_C(0xcbf29ce484222325)
+
 struct sight {
     struct pg_group *g;
     uint64_t highest_named, lowest_made;
@@ -114,7 +116,7 @@ static void see_objects(struct sight *k, const pawl_round *r)
     const pawl_object *objects = round_objects(r, &count);
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)objects[i].kind;
+        uint64_t h = HASH_SEED ^ (uint64_t)objects[i].kind;
         for (size_t n = 0; n < objects[i].name.len; n++)
             h = (h ^ (unsigned char)objects[i].name.ptr[n]) * UINT64_C(0x100000001b3);
         h |= 1; /* 0 is in no set */
@@ -143,6 +145,50 @@ static bool order_of_ids_holds(struct pg_group *g, const pawl_round *rounds, siz
            last_removal < first_start;
 }
 
+/* An id as an odd number, a uid as an even one.  Two with one number cost time only. */
+static uint64_t mark_of(uint64_t uid, pawl_str id)
+{
+    uint64_t h = HASH_SEED;
+
+    for (size_t n = 0; n < id.len; n++)
+        h = (h ^ (unsigned char)id.ptr[n]) * UINT64_C(0x100000001b3);
+    return uid ? uid << 1 : h | 1;
+}
+
+/* Does a message look for the label of an instance that this group makes or removes (E7)?  By name
+ * it may be any that is removed. */
+static bool looks_for_what_changes(struct pg_group *g, const pawl_round *rounds, size_t count)
+{
+    bool removes = false, found = false;
+
+    idset_reset(&g->ids);
+    for (size_t i = 0; i < count; i++) {
+        const pawl_round *r = &rounds[i];
+        bool makes = r->uid && r->change == PAWL_ROW_INSERT;
+        bool drops = r->uid && r->change == PAWL_ROW_REMOVE;
+        removes |= drops;
+        if (makes || drops)
+            found |= !idset_add(&g->ids, mark_of(r->uid, (pawl_str){0}));
+        if (makes)
+            found |= !idset_add(&g->ids, mark_of(0, r->row->id));
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t n = 0; n < rounds[i].message_count && !found; n++) {
+            const pawl_message *m = &rounds[i].messages[n];
+            if (m->shard == PAWL_SHARD_LOOK)
+                found = (removes && !m->uid) || idset_has(&g->ids, mark_of(m->uid, m->instance));
+        }
+    return found;
+}
+
+static bool looks(const pawl_round *r)
+{
+    for (size_t i = 0; i < r->message_count; i++)
+        if (r->messages[i].shard == PAWL_SHARD_LOOK)
+            return true;
+    return false;
+}
+
 static bool asks_for_what_changes(const struct sight *k, const pawl_round *r)
 {
     return r->uid && r->change == PAWL_ROW_NONE && idset_has(&k->g->changed, r->uid);
@@ -169,9 +215,15 @@ static bool rids_differ(struct pg_group *g, const pawl_round *rounds, size_t cou
     return true;
 }
 
+bool round_is_elsewhere(const struct pg_store *s, const pawl_round *r)
+{
+    return r->uid && r->row && r->change != PAWL_ROW_NONE && r->change != PAWL_ROW_REMOVE &&
+           !pg_owns(s, r->row->shard);
+}
+
 bool round_is_hopeless(const struct pg_store *s, const pawl_round *r)
 {
-    if (!round_is_sound(r) || !rids_differ(s->group, r, 1) ||
+    if (round_is_elsewhere(s, r) || !round_is_sound(r) || !rids_differ(s->group, r, 1) ||
         (r->uid && r->change == PAWL_ROW_INSERT && r->base_seq))
         return true;
     for (size_t i = 0, at = 0; i < r->work_count; i++)
@@ -184,6 +236,7 @@ bool rounds_are_independent(struct pg_group *g, const struct pg_store *s, const 
                             size_t count)
 {
     struct sight k = {.g = g, .lowest_made = UINT64_MAX};
+    bool look = false;
 
     idset_reset(&g->named);
     idset_reset(&g->changed);
@@ -195,10 +248,11 @@ bool rounds_are_independent(struct pg_group *g, const struct pg_store *s, const 
         if (round_is_hopeless(s, &rounds[i]))
             return false;
         see_round(&k, &rounds[i]);
+        look = look || looks(&rounds[i]);
         if (rounds[i].extra)
             see_objects(&k, &rounds[i]);
     }
-    if (k.twice)
+    if (k.twice || (look && count > 1 && looks_for_what_changes(g, rounds, count)))
         return false;
     bool apart = k.highest_named < k.lowest_made;
     for (size_t i = 0; i < count; i++)

@@ -110,7 +110,7 @@ static void put_query(struct pg_params *p, const pawl_search *s,
 /* A page out of what came: rows that fit, then the last one examined and the one behind it. */
 static void take_page(const PGresult *r, const pawl_search *s, pawl_mem *mem, pawl_found *ret)
 {
-    const int fits = ROW_updated_ms + 1, number = fits + 1;
+    const int fits = PG_ROW_SHARD + 1, number = fits + 1;
     LIST(pawl_row) items = {0};
     uint64_t taken = 0, last_examined = 0, last_taken = 0;
 

@@ -17,7 +17,7 @@ enum about { BY_ID, BY_UID, KEY, WORK, ABOUTS };
 
 static const int statements[ABOUTS] = {ST_PG_ROWS_BY_IDS, ST_PG_ROWS_BY_UIDS, ST_PG_KEYS_THERE,
                                        ST_PG_WORK_BY_IDS};
-static const int ordinals[ABOUTS] = {ROW_updated_ms + 1, ROW_updated_ms + 1, 0, WORK_sum + 1};
+static const int ordinals[ABOUTS] = {PG_ROW_SHARD + 1, PG_ROW_SHARD + 1, 0, PG_WORK_SHARD + 1};
 
 /* One call in progress. */
 struct loading {

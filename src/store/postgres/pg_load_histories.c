@@ -16,7 +16,7 @@
 #include "store/sql/columns.h"
 
 /* Behind PG_HISTORY_PARTS and where the walk began; behind the columns of a message. */
-enum { HISTORY_ORDINAL = 18, HISTORY_BYTES = 19, MAIL_ORDINAL = MESSAGE_sum + 1, MAIL_BYTES };
+enum { HISTORY_ORDINAL = 18, HISTORY_BYTES = 19, MAIL_ORDINAL = PG_MESSAGE_SHARD + 1, MAIL_BYTES };
 
 struct history_loading {
     struct pg_store *s;

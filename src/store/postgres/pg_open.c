@@ -28,7 +28,8 @@ static void pg_caps(pawl_store *base, pawl_store_caps *ret)
                                          .queues = true,
                                          .slow_counts = true,
                                          .far = true,
-                                         .objects = true};
+                                         .objects = true,
+                                         .shared = true};
     pawl_fill(ret, &caps, sizeof(caps));
 }
 
@@ -94,6 +95,7 @@ static const pawl_store_ops ops = {
     .list_objects = sql_list_objects,
     .search = pg_search,
     .clock = pg_clock,
+    .shared = &pg_shared_ops,
 };
 
 /* ---- Open --------------------------------------------------------------------------------------- */
@@ -125,8 +127,9 @@ static pawl_status in_use(struct pg_store *s, pawl_error *reterr)
     char sql[120];
     pawl_status status;
 
-    (void)snprintf(sql, sizeof sql, "SELECT owner FROM %s.lane WHERE owner<>'' AND lane=%d",
-                   s->place.schema, PG_LANE);
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT owner FROM %s.lane WHERE owner<>'' ORDER BY lane LIMIT 1",
+                   s->place.schema);
     PGresult *r = link_ask(&s->writer, sql, "look for the owner", &status, NULL);
     error_set(reterr, PAWL_UNAVAILABLE,
               "schema %s is in use by %s; stop it, talk to it with --url if it is a server, or use "
@@ -255,6 +258,18 @@ static struct pg_store *create(void)
     return NULL;
 }
 
+static pawl_status set_place(struct pg_store *s, const char *url, pawl_error *reterr)
+{
+    pawl_status status = pg_place_read(url, &s->place, reterr);
+
+    s->place.any_server = s->read_only;
+    s->full_url = strdup(url);
+    if (status != PAWL_OK || (s->full_url && pg_texts_make(s->texts, s->place.schema)))
+        return status;
+    error_set(reterr, PAWL_NO_MEMORY, "out of memory");
+    return PAWL_NO_MEMORY;
+}
+
 pawl_store *pawl_postgres_store(const char *url, const pawl_store_open_opts *opts,
                                 pawl_error *reterr)
 {
@@ -268,15 +283,27 @@ pawl_store *pawl_postgres_store(const char *url, const pawl_store_open_opts *opt
         return NULL;
     }
     s->read_only = opts->read_only;
-    pawl_status status = pg_place_read(url, &s->place, reterr);
-    s->place.any_server = s->read_only;
-    if (status == PAWL_OK && !pg_texts_make(s->texts, s->place.schema)) {
-        status = PAWL_NO_MEMORY;
-        error_set(reterr, status, "out of memory");
-    }
+    pawl_status status = set_place(s, url, reterr);
     if (status == PAWL_OK)
         status = open_store(s, opts, reterr);
     if (status == PAWL_OK)
+        return &s->sql.base;
+    pg_close(&s->sql.base);
+    return NULL;
+}
+
+/* The schema is there, and this server keeps it: nothing is looked at again. */
+pawl_store *pg_another(pawl_store *base, pawl_error *reterr)
+{
+    const struct pg_store *from = pg_of(base);
+    struct pg_store *s = create();
+
+    if (!s) {
+        error_set(reterr, PAWL_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    s->read_only = from->read_only;
+    if (set_place(s, from->full_url, reterr) == PAWL_OK)
         return &s->sql.base;
     pg_close(&s->sql.base);
     return NULL;
@@ -294,6 +321,8 @@ static void pg_close(pawl_store *base)
     pg_group_deinit(s);
     pg_texts_free(s->texts);
     pg_place_deinit(&s->place);
+    pg_leaving_deinit(s);
+    free(s->full_url);
     (void)pthread_mutex_destroy(&s->pool_lock);
     (void)pthread_cond_destroy(&s->pool_free);
     free(s);

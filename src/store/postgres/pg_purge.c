@@ -24,7 +24,8 @@ struct grave {
     uint64_t n, uid;
     uint64_t execution; /* 0: the whole instance */
     uint64_t last_rid;  /* end of the chain that is left; 0: none */
-    bool ended;         /* its chains are gone; only rows found by uid can be left */
+    uint32_t shard;
+    bool ended; /* its chains are gone; only rows found by uid can be left */
 };
 
 struct purge {
@@ -32,7 +33,7 @@ struct purge {
     uint32_t left; /* rows that may still be deleted */
     VEC(struct grave) graves;
     struct pg_array rows, ids, uids; /* to delete: rows of history; events, their instance */
-    struct pg_array a, b;            /* scratch */
+    struct pg_array a, b, c;         /* scratch */
     pawl_error *reterr;
 };
 
@@ -44,6 +45,7 @@ static void purge_deinit(struct purge *p)
     array_deinit(&p->uids);
     array_deinit(&p->a);
     array_deinit(&p->b);
+    array_deinit(&p->c);
 }
 
 /* ---- Statements ------------------------------------------------------------------------------ */
@@ -88,7 +90,9 @@ static pawl_status read_graves(struct purge *p)
 {
     pawl_status status;
 
-    params_i64(params(p), p->left);
+    struct pg_params *q = params(p);
+    params_i64(q, p->left);
+    params_shards(q, p->s->fence.shards);
     PGresult *r = run(p, ST_PG_TOMBS, &status);
     if (!r)
         return status;
@@ -103,7 +107,8 @@ static pawl_status read_graves(struct purge *p)
         *g = (struct grave){.n = value_id(r, i, 0),
                             .uid = value_id(r, i, 1),
                             .execution = value_id(r, i, 2),
-                            .last_rid = value_id(r, i, 3)};
+                            .last_rid = value_id(r, i, 3),
+                            .shard = (uint32_t)value_i64(r, i, 4)};
     }
     pq.clear(r);
     return status;
@@ -141,6 +146,26 @@ static void bury(struct purge *p, const PGresult *r, int row)
     p->left -= events < p->left ? (uint32_t)events : p->left;
 }
 
+/* Columns of all tombs: n, uid, the end of the chain. */
+static void put_graves(struct purge *p)
+{
+    struct pg_params *q = params(p);
+
+    array_reset(&p->a);
+    array_reset(&p->b);
+    p->c.type = PG_INT8;
+    array_reset(&p->c);
+    for (size_t i = 0; i < p->graves.count; i++) {
+        array_id(&p->a, p->graves.items[i].n);
+        array_id(&p->b, p->graves.items[i].uid);
+        array_id(&p->c, p->graves.items[i].last_rid);
+    }
+    params_i64(q, p->left);
+    params_array(q, &p->a);
+    params_array(q, &p->b);
+    params_array(q, &p->c);
+}
+
 /* Read as much of the chains as fits into this commit.  The last row of every tomb comes first, so
  * a tomb without a row has no chain, or one that is not its own (P2). */
 static pawl_status read_chains(struct purge *p)
@@ -152,7 +177,7 @@ static pawl_status read_chains(struct purge *p)
         error_set(p->reterr, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
     }
-    params_i64(params(p), p->left);
+    put_graves(p);
     PGresult *r = run(p, ST_PG_CHAINS, &status);
     int rows = r ? pq.ntuples(r) : 0;
     bool whole = (uint64_t)rows < p->left;
@@ -175,6 +200,12 @@ static pawl_status read_chains(struct purge *p)
     return status;
 }
 
+static void reset_shards(struct purge *p)
+{
+    p->c.type = PG_INT2;
+    array_reset(&p->c);
+}
+
 static pawl_status delete_chains(struct purge *p)
 {
     struct pg_params *q = params(p);
@@ -192,13 +223,16 @@ static pawl_status delete_chains(struct purge *p)
         return status;
     array_reset(&p->a);
     array_reset(&p->b);
+    reset_shards(p);
     for (size_t i = 0; i < p->graves.count; i++) {
         array_id(&p->a, p->graves.items[i].n);
         array_id(&p->b, p->graves.items[i].last_rid);
+        array_i64(&p->c, p->graves.items[i].shard);
     }
     q = params(p);
     params_array(q, &p->a);
     params_array(q, &p->b);
+    params_array(q, &p->c);
     return run_only(p, ST_PG_TOMB_KEEP);
 }
 
@@ -213,17 +247,19 @@ static bool is_ended(const struct grave *g, enum grave_kind kind)
                                                            : GRAVE_INSTANCE);
 }
 
-/* Columns of the tombs of a kind that have no chain left: n or uid; uid or execution. */
+/* Columns of the tombs of a kind that have no chain left: n or uid; uid or execution; shard. */
 static size_t ended_columns(struct purge *p, enum grave_kind kind, bool by_uid)
 {
     array_reset(&p->a);
     array_reset(&p->b);
+    reset_shards(p);
     for (size_t i = 0; i < p->graves.count; i++) {
         const struct grave *g = &p->graves.items[i];
         if (!is_ended(g, kind))
             continue;
         array_id(&p->a, by_uid ? g->uid : g->n);
         array_id(&p->b, by_uid ? g->execution : g->uid);
+        array_i64(&p->c, g->shard);
     }
     return p->a.rows;
 }
@@ -238,6 +274,7 @@ static pawl_status next_executions(struct purge *p)
     struct pg_params *q = params(p);
     params_array(q, &p->a);
     params_array(q, &p->b);
+    params_array(q, &p->c);
     PGresult *r = run(p, ST_PG_TOMB_NEXT, &status);
     if (!r)
         return status;
@@ -254,7 +291,9 @@ static pawl_status close_graves(struct purge *p, enum grave_kind kind)
 {
     if (!ended_columns(p, kind, false))
         return PAWL_OK;
-    params_array(params(p), &p->a);
+    struct pg_params *q = params(p);
+    params_array(q, &p->a);
+    params_array(q, &p->c);
     return run_only(p, ST_PG_TOMB_DONE);
 }
 
@@ -292,7 +331,9 @@ static pawl_status purge_queue(struct purge *p, const struct grave *g)
     }
     if (status != PAWL_OK || !p->left)
         return status;
-    params_ids(params(p), &g->n, 1);
+    q = params(p);
+    params_ids(q, &g->n, 1);
+    params_shards(q, UINT64_C(1) << g->shard);
     return run_only(p, ST_PG_TOMB_DONE);
 }
 
@@ -357,6 +398,7 @@ pawl_status pg_purge(pawl_store *base, pawl_fence *fence, uint32_t limit, bool *
 
     p.rows.type = p.ids.type = p.uids.type = p.a.type = p.b.type = PG_INT8;
     pawl_status status = pg_attach(s, reterr);
+    s->writing = PG_ROUNDS;
     if (status == PAWL_OK)
         status = pg_commit_begin(s, fence, reterr);
     if (status != PAWL_OK)
@@ -371,7 +413,9 @@ pawl_status pg_purge(pawl_store *base, pawl_fence *fence, uint32_t limit, bool *
         pg_roll_back(s);
         return status == PAWL_CONFLICT ? PAWL_UNAVAILABLE : status;
     }
-    (void)link_send(&s->writer, ST_PG_TOMB_LEFT, NULL);
+    params_reset(&s->params);
+    params_shards(&s->params, s->fence.shards);
+    (void)link_send(&s->writer, ST_PG_TOMB_LEFT, &s->params);
     status = end_with(s, fence, &left, reterr);
     if (status == PAWL_OK)
         *retleft = left;
@@ -385,6 +429,7 @@ pawl_status pg_prune_executions(pawl_store *base, pawl_fence *fence, uint64_t ui
     uint64_t count = 0;
     pawl_status status = pg_attach(s, reterr);
 
+    s->writing = PG_ROUNDS;
     if (status == PAWL_OK)
         status = pg_commit_pipe(s, reterr);
     if (status != PAWL_OK)
@@ -392,7 +437,10 @@ pawl_status pg_prune_executions(pawl_store *base, pawl_fence *fence, uint64_t ui
     (void)pg_send_fence(s, fence);
     params_reset(&s->params);
     params_id(&s->params, uid);
+    params_id(&s->params, s->fence.shards);
     (void)link_send(&s->writer, ST_PG_INSTANCE_NEED, &s->params);
+    params_reset(&s->params);
+    params_id(&s->params, uid);
     params_id(&s->params, before_execution);
     (void)link_send(&s->writer, ST_PG_PRUNE, &s->params);
     status = end_with(s, fence, &count, reterr);

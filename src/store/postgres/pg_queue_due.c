@@ -5,7 +5,7 @@
  *
  * The row of a queue is written by nearly every commit that touches the queue, and its due time
  * changes with it.  An index on it would make each of these updates a full one (G4), so the engine
- * keeps the due times of all queues in memory.  They are read when first needed after a take, and
+ * keeps the due times of all its queues in memory.  They are read when first needed after a take, and
  * follow the committed rounds.  When nothing is due, no statement is sent.
  *
  * Invariant (queue_times_check): every time in the heap has its queue in the map.  Engine thread
@@ -181,6 +181,7 @@ static pawl_status learn_page(struct pg_store *s, uint64_t *after, pawl_error *r
     params_reset(p);
     params_id(p, *after);
     params_i64(p, TIMES_AT_ONCE);
+    params_id(p, s->fence.shards);
     PGresult *r = link_run(&s->writer, ST_PG_QUEUE_TIMES, p, READ_A_QUEUE, &status, reterr);
     if (!r)
         return status;

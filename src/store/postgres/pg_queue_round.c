@@ -175,6 +175,7 @@ static void put_new_queue(struct queue_rows *w, const pawl_queue_row *r)
     put_i64(w, r->created_ms);
     put_str(w, r->name);
     put_counts(w, r);
+    put_i64(w, r->shard);
 }
 
 #define QUEUE_TYPES "8888888obb"
@@ -353,7 +354,7 @@ static void put_forgotten_keys(struct queue_rows *w, const pawl_queue_forget *f)
 
 static void send_all(struct queue_rows *w, const pawl_round *rounds, size_t n)
 {
-    COLLECT(w, rounds, n, "88t888888obb", new_queues, new_queue_count, put_new_queue);
+    COLLECT(w, rounds, n, "88t888888obb2", new_queues, new_queue_count, put_new_queue);
     send_rows(w, ST_PG_QUEUE_INSERT, -1);
     send_queues(w, rounds, n);
     COLLECT(w, rounds, n, "8888bb888882b", entries, entry_count, put_new_entry);

@@ -38,6 +38,12 @@ static uint64_t sum_low(uint64_t joined)
     return joined;
 }
 
+/* The label behind the columns; a message in quarantine comes without. */
+static uint32_t label_at(const PGresult *r, int row, int column)
+{
+    return column < pq.nfields(r) ? (uint32_t)value_i64(r, row, column) : 0;
+}
+
 /* A number that was bound from an unsigned one and fits it. */
 static bool is_count(const struct pg_row_at *stmt, int at, int64_t max)
 {
@@ -51,6 +57,7 @@ enum sql_sight pg_decode_row(const PGresult *r, int row, pawl_mem *mem, pawl_row
     const struct pg_row_at *stmt = &(struct pg_row_at){r, row};
 
     *ret = (pawl_row){SQL_INSTANCE(SQL_ROW_FIELD) SQL_HEAD(SQL_ROW_HEAD_FIELD)};
+    ret->shard = label_at(r, row, PG_ROW_SHARD);
     return SQL_SOUND;
 }
 
@@ -61,6 +68,7 @@ enum sql_sight pg_decode_message(const PGresult *r, int row, pawl_mem *mem, pawl
     if (!(true SQL_MESSAGE(SQL_MESSAGE_COUNTS)))
         return SQL_UNREADABLE;
     *ret = (pawl_message){SQL_MESSAGE(SQL_MESSAGE_FIELD)};
+    ret->shard = label_at(r, row, PG_MESSAGE_SHARD);
     return SQL_SOUND;
 }
 
@@ -69,6 +77,7 @@ enum sql_sight pg_decode_work(const PGresult *r, int row, pawl_mem *mem, pawl_wo
     const struct pg_row_at *stmt = &(struct pg_row_at){r, row};
 
     *ret = (pawl_work){SQL_WORK(SQL_WORK_FIELD)};
+    ret->shard = label_at(r, row, PG_WORK_SHARD);
     return SQL_SOUND;
 }
 
@@ -77,6 +86,7 @@ void pg_decode_queue(const PGresult *r, int row, pawl_mem *mem, pawl_queue_row *
     const struct pg_row_at *stmt = &(struct pg_row_at){r, row};
 
     *ret = (pawl_queue_row){SQL_QUEUE(SQL_QUEUE_FIELD)};
+    ret->shard = label_at(r, row, PG_QUEUE_SHARD);
 }
 
 void pg_decode_entry(const PGresult *r, int row, pawl_queue_entry *ret)

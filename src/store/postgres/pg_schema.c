@@ -29,6 +29,7 @@ static const char *const step_2[] = {PG_STEP_2};
 static const char *const step_3[] = {PG_STEP_3};
 static const char *const step_4[] = {PG_STEP_4};
 static const char *const step_5[] = {PG_STEP_5};
+static const char *const step_6[] = {PG_STEP_6};
 static const struct {
     const char *const *texts;
     size_t count;
@@ -38,6 +39,7 @@ static const struct {
     {step_3, COUNT_OF(step_3)},
     {step_4, COUNT_OF(step_4)},
     {step_5, COUNT_OF(step_5)},
+    {step_6, COUNT_OF(step_6)},
 };
 
 #define PG_NOW_MS "(extract(epoch FROM clock_timestamp())*1000)::bigint"
@@ -269,7 +271,8 @@ pawl_status pg_schema_leap(struct pg_link *l, const struct pg_place *place, pawl
     static const char is_other[] = "SELECT (timeline<>" PG_TIMELINE " OR system_id<>" PG_SYSTEM
                                    " OR home<>" PG_HOME ")::int FROM @.meta";
     static const char leap[] =
-        "BEGIN;SELECT 1 FROM @.lane WHERE lane=1 FOR UPDATE;"
+        "BEGIN;UPDATE @.cluster SET ids_end=ids_end+68719476736;"
+        "SELECT 1 FROM @.lane ORDER BY lane FOR UPDATE;"
         "SELECT setval('@.epochs',(SELECT last_value FROM @.epochs)+1048576);"
         "UPDATE @.lane_log SET next_id=next_id+68719476736 WHERE (lane,group_no) IN"
         " (SELECT lane,max(group_no) FROM @.lane_log GROUP BY lane);"

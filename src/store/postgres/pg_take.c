@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/postgres/pg_take.c -- the owner of the lane: take, a new connection, a lost reply.
+ * store/postgres/pg_take.c -- the owner of a lane: take, a new connection.
  *
  * The lane's row names the owner by (epoch, life).  take() makes a new epoch; each further
  * connection of that owner makes a new life.  Both are updates of the row that every commit locks:
@@ -8,10 +8,8 @@
  * durable writes: what is read after them cannot disappear with a server that crashes (a plain
  * SELECT gave wrong answers, measured in docs/decisions/0038).
  *
- * So the number in lane_log decides what became of a commit whose reply was lost:
- *
- *     number = ours + 1   it happened                 number = ours   it did not, and never will
- *     number < ours       the server went back: a standby that lacked commits was promoted
+ * take() makes this lane the only one: it locks the rows of all lanes, deletes the others, and gets
+ * every shard, in one transaction of one round trip.  Beside others a lane comes by join (pg_lane.c).
  *
  * No loop waits for a server: each call tries once, and the runtime calls again.  Only take() waits
  * a little, for the connection of an owner that was killed just now.
@@ -29,7 +27,7 @@
 #define OWNER_PAUSE_MS 100
 #define TRIM_EVERY     1024 /* groups; as many rows of lane_log stay */
 
-static pawl_status fenced(const char *why, uint64_t epoch, pawl_error *reterr)
+pawl_status pg_fenced(const char *why, uint64_t epoch, pawl_error *reterr)
 {
     error_set(reterr, PAWL_FENCED, "%s (our epoch is %llu); this one stops", why,
               (unsigned long long)epoch);
@@ -38,7 +36,7 @@ static pawl_status fenced(const char *why, uint64_t epoch, pawl_error *reterr)
 
 static const char another[] = "another process took this store";
 
-static void name_owner(struct pg_store *s)
+void pg_name_owner(struct pg_store *s)
 {
     char host[64] = "";
 
@@ -46,7 +44,7 @@ static void name_owner(struct pg_store *s)
     (void)snprintf(s->owner, sizeof s->owner, "%s:%ld", host, (long)getpid());
 }
 
-static pawl_status check_writable(const struct pg_store *s, pawl_error *reterr)
+pawl_status pg_check_writable(const struct pg_store *s, pawl_error *reterr)
 {
     if (!s->read_only)
         return PAWL_OK;
@@ -58,11 +56,16 @@ static pawl_status check_writable(const struct pg_store *s, pawl_error *reterr)
 
 bool pg_send_fence(struct pg_store *s, const pawl_fence *fence)
 {
+    (void)link_send_begin(&s->writer);
+    return pg_send_fence_only(s, fence);
+}
+
+bool pg_send_fence_only(struct pg_store *s, const pawl_fence *fence)
+{
     uint64_t number = s->fence.group_no + 1;
 
-    (void)link_send_begin(&s->writer);
     params_reset(&s->params);
-    params_i64(&s->params, PG_LANE);
+    params_id(&s->params, s->lane);
     params_id(&s->params, fence->epoch);
     params_id(&s->params, s->life);
     params_id(&s->params, number);
@@ -71,7 +74,7 @@ bool pg_send_fence(struct pg_store *s, const pawl_fence *fence)
     if (!sent || number % TRIM_EVERY)
         return sent;
     params_reset(&s->params);
-    params_i64(&s->params, PG_LANE);
+    params_id(&s->params, s->lane);
     params_id(&s->params, number - TRIM_EVERY);
     return link_send(&s->writer, ST_PG_LOG_TRIM, &s->params);
 }
@@ -81,12 +84,12 @@ pawl_status pg_fence_refused(const pawl_fence *fence, const struct link_report *
 {
     if (sqlstate_status(report->sqlstate) != PAWL_CONFLICT)
         return link_error(report, "begin a commit", reterr);
-    return fenced(another, fence->epoch, reterr);
+    return pg_fenced(another, fence->epoch, reterr);
 }
 
 /* ---- Connections -------------------------------------------------------------------------- */
 
-static pawl_status went_back(struct pg_store *s, uint64_t found, pawl_error *reterr)
+pawl_status pg_went_back(const struct pg_store *s, uint64_t found, pawl_error *reterr)
 {
     error_set(reterr, PAWL_FENCED,
               "the server lost %llu commits that it had acknowledged: the last one it has is %llu, "
@@ -97,13 +100,13 @@ static pawl_status went_back(struct pg_store *s, uint64_t found, pawl_error *ret
 }
 
 /* Read the row of the lane. */
-static pawl_status read_lane(struct pg_store *s, uint64_t *retepoch, uint64_t *retnumber,
-                             pawl_error *reterr)
+pawl_status pg_read_lane(struct pg_store *s, uint64_t *retepoch, uint64_t *retnumber,
+                         pawl_error *reterr)
 {
     pawl_status status;
 
     params_reset(&s->params);
-    params_i64(&s->params, PG_LANE);
+    params_id(&s->params, s->lane);
     PGresult *r =
         link_run(&s->writer, ST_PG_LANE_READ, &s->params, "read the lane", &status, reterr);
     if (!r)
@@ -127,13 +130,13 @@ static void end_former(struct pg_store *s)
 }
 
 /* A new life for this connection (G2), and the number of the last commit before it. */
-static pawl_status raise_life(struct pg_store *s, uint64_t *retnumber, pawl_error *reterr)
+pawl_status pg_raise_life(struct pg_store *s, uint64_t *retnumber, pawl_error *reterr)
 {
     uint64_t epoch;
     pawl_status status;
 
     params_reset(&s->params);
-    params_i64(&s->params, PG_LANE);
+    params_id(&s->params, s->lane);
     params_id(&s->params, s->fence.epoch);
     params_str(&s->params, pawl_s(s->owner));
     params_i64(&s->params, !s->place.pooled);
@@ -148,11 +151,11 @@ static pawl_status raise_life(struct pg_store *s, uint64_t *retnumber, pawl_erro
         s->life = value_id(r, 0, 0);
     pq.clear(r);
     if (!ours)
-        return fenced(another, s->fence.epoch, reterr);
-    return read_lane(s, &epoch, retnumber, reterr);
+        return pg_fenced(another, s->fence.epoch, reterr);
+    return pg_read_lane(s, &epoch, retnumber, reterr);
 }
 
-static pawl_status connect_writer(struct pg_store *s, pawl_error *reterr)
+pawl_status pg_connect(struct pg_store *s, pawl_error *reterr)
 {
     if (link_is_up(&s->writer))
         return PAWL_OK;
@@ -168,7 +171,7 @@ static pawl_status connect_writer(struct pg_store *s, pawl_error *reterr)
 pawl_status pg_attach(struct pg_store *s, pawl_error *reterr)
 {
     uint64_t number = 0;
-    pawl_status status = check_writable(s, reterr);
+    pawl_status status = pg_check_writable(s, reterr);
 
     if (status != PAWL_OK)
         return status;
@@ -179,14 +182,14 @@ pawl_status pg_attach(struct pg_store *s, pawl_error *reterr)
     }
     if (link_is_up(&s->writer))
         return PAWL_OK;
-    status = connect_writer(s, reterr);
+    status = pg_connect(s, reterr);
     if (status != PAWL_OK || !s->life)
         return status;
-    status = raise_life(s, &number, reterr);
+    status = pg_raise_life(s, &number, reterr);
     if (status == PAWL_OK && number < s->fence.group_no)
-        status = went_back(s, number, reterr);
+        status = pg_went_back(s, number, reterr);
     else if (status == PAWL_OK && number > s->fence.group_no)
-        status = fenced("another process wrote to this store", s->fence.epoch, reterr);
+        status = pg_fenced("another process wrote to this store", s->fence.epoch, reterr);
     if (status != PAWL_OK)
         link_close(&s->writer); /* the next call connects again */
     return status;
@@ -195,7 +198,7 @@ pawl_status pg_attach(struct pg_store *s, pawl_error *reterr)
 /* ---- take --------------------------------------------------------------------------------- */
 
 /* Statements of take, in the order in which they are sent. */
-enum { TAKE_BEGIN, TAKE_LOCK, TAKE_FREE, TAKE_LAST, TAKE_EPOCH, TAKE_IDS, TAKE_OPEN };
+enum { TAKE_BEGIN, TAKE_CLUSTER, TAKE_LOCK, TAKE_FREE, TAKE_LANE, TAKE_LAST, TAKE_OPEN };
 
 struct taking {
     struct pg_store *s;
@@ -219,17 +222,29 @@ static void take_result(void *user, size_t index, const PGresult *r)
 
     if (index == TAKE_OPEN) {
         take_open(t, r);
-        return;
-    }
-    if (!pq.ntuples(r))
-        return; /* no commit yet */
-    if (index == TAKE_LAST) {
+    } else if (index == TAKE_LAST) {
         t->fence.group_no = value_id(r, 0, 0);
-    } else if (index == TAKE_EPOCH) {
+    } else if (index == TAKE_LANE) {
         t->fence.epoch = value_id(r, 0, 0);
-    } else if (index == TAKE_IDS) {
-        t->fence.next_id = value_id(r, 0, 0);
+        t->fence.next_id = value_id(r, 0, 1);
+        t->fence.end_id = value_id(r, 0, 2);
     }
+}
+
+/* The row of our lane is written; what it needs of other lanes is read before they are deleted. */
+static void send_lane(struct pg_store *s, int64_t now_ms)
+{
+    struct pg_params *p = &s->params;
+
+    params_reset(p);
+    params_i64(p, PG_LANE);
+    params_str(p, pawl_s(s->owner));
+    params_i64(p, now_ms);
+    params_i64(p, !s->place.pooled);
+    (void)link_send(&s->writer, ST_PG_LANE_TAKE, p);
+    params_reset(p);
+    params_i64(p, PG_LANE);
+    (void)link_send(&s->writer, ST_PG_LANES_LAST, p);
 }
 
 static bool send_take(struct pg_store *s, int64_t now_ms)
@@ -238,26 +253,23 @@ static bool send_take(struct pg_store *s, int64_t now_ms)
 
     (void)link_send_begin(&s->writer);
     params_reset(p);
-    params_i64(p, PG_LANE);
-    (void)link_send(&s->writer, ST_PG_LANE_LOCK, p);
-    params_str(p, pawl_s(s->owner));
-    (void)link_send(&s->writer, ST_PG_LANE_FREE, p);
+    params_i64(p, 1);
+    (void)link_send(&s->writer, ST_PG_CLUSTER, p);
     params_reset(p);
-    params_i64(p, PG_LANE);
-    (void)link_send(&s->writer, ST_PG_LANE_LAST, p);
+    (void)link_send(&s->writer, ST_PG_LANES_LOCK, p);
     params_str(p, pawl_s(s->owner));
-    params_i64(p, now_ms);
-    params_i64(p, !s->place.pooled);
-    (void)link_send(&s->writer, ST_PG_LANE_TAKE, p);
-    params_reset(p);
-    params_i64(p, PG_LANE);
-    (void)link_send(&s->writer, ST_PG_EPOCH_BEGIN, p);
+    (void)link_send(&s->writer, ST_PG_LANES_FREE, p);
+    send_lane(s, now_ms);
     params_reset(p);
     (void)link_send(&s->writer, ST_PG_HEADS_OPEN, p);
     (void)link_send(&s->writer, ST_PG_FRESH_FREE, p);
     (void)link_send(&s->writer, ST_PG_WORK_FREE, p);
+    params_i64(p, PG_LANE);
+    (void)link_send(&s->writer, ST_PG_LANES_GONE, p);
+    (void)link_send(&s->writer, ST_PG_LOGS_GONE, p);
+    (void)link_send(&s->writer, ST_PG_SHARDS_TAKE, p);
     POINT("postgres.commit.before");
-    return link_send(&s->writer, ST_PG_COMMIT, p);
+    return link_send(&s->writer, ST_PG_COMMIT, NULL);
 }
 
 /* Another owner is still connected. */
@@ -266,10 +278,9 @@ static pawl_status in_use(struct pg_store *s, pawl_error *reterr)
     pawl_status status;
 
     params_reset(&s->params);
-    params_i64(&s->params, PG_LANE);
     params_str(&s->params, pawl_s(s->owner));
     PGresult *r =
-        link_run(&s->writer, ST_PG_LANE_OWNER, &s->params, "look for the owner", &status, reterr);
+        link_run(&s->writer, ST_PG_LANES_OWNER, &s->params, "look for the owner", &status, reterr);
     if (!r)
         return status;
     pawl_str owner = pq.ntuples(r) ? value_view(r, 0, 0) : pawl_s("a process that just ended");
@@ -303,9 +314,10 @@ static pawl_status take_once(struct taking *t, int64_t now_ms, bool *retagain, p
     return status == PAWL_OK || status == PAWL_CONFLICT ? PAWL_UNAVAILABLE : status;
 }
 
-static void forget_all(struct pg_store *s)
+void pg_forget_all(struct pg_store *s)
 {
     s->life = 0;
+    s->fence.shards = 0;
     s->in_doubt = false;
     open_work_reset(&s->open);
     pg_fetch_reset(s);
@@ -317,13 +329,13 @@ pawl_status pg_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_erro
     struct taking t = {.s = s};
     bool again = true;
 
-    name_owner(s);
-    pawl_status status = check_writable(s, reterr);
+    pg_name_owner(s);
+    pawl_status status = pg_check_writable(s, reterr);
     if (status == PAWL_OK)
-        status = connect_writer(s, reterr);
+        status = pg_connect(s, reterr);
     if (status != PAWL_OK)
         return status;
-    forget_all(s);
+    pg_forget_all(s);
     for (int i = 0; i < OWNER_LOOKS && again; i++) {
         if (i)
             (void)nanosleep(&(struct timespec){.tv_nsec = OWNER_PAUSE_MS * 1000000L}, NULL);
@@ -337,66 +349,10 @@ pawl_status pg_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_erro
     }
     if (status != PAWL_OK)
         return status;
+    t.fence.shards = PAWL_SHARDS_ALL;
     s->fence = *ret = t.fence;
+    s->lane = PG_LANE;
     s->life = 1;
     open_work_check(&s->open);
-    return PAWL_OK;
-}
-
-/* ---- outcome ------------------------------------------------------------------------------ */
-
-/* Did the server carry out the commit whose reply was lost? */
-static pawl_status resolve(struct pg_store *s, uint64_t *retnumber, pawl_error *reterr)
-{
-    pawl_status status = connect_writer(s, reterr);
-
-    if (status == PAWL_OK)
-        status = raise_life(s, retnumber, reterr);
-    if (status == PAWL_OK && *retnumber < s->fence.group_no)
-        status = went_back(s, *retnumber, reterr);
-    if (status != PAWL_OK)
-        link_close(&s->writer);
-    return status;
-}
-
-/* The reply was lost between this store and its caller: memory moved already. */
-static pawl_status recall(struct pg_store *s, pawl_fence *fence, bool *retcommitted,
-                          pawl_error *reterr)
-{
-    uint64_t epoch = 0, number;
-    pawl_status status = pg_attach(s, reterr);
-
-    if (status == PAWL_OK)
-        status = read_lane(s, &epoch, &number, reterr);
-    if (status != PAWL_OK)
-        return status;
-    if (epoch != fence->epoch)
-        return fenced(another, fence->epoch, reterr);
-    *retcommitted = s->fence.group_no > fence->group_no;
-    if (*retcommitted)
-        *fence = s->fence;
-    return PAWL_OK;
-}
-
-pawl_status pg_outcome(pawl_store *base, pawl_fence *fence, pawl_round *rounds, size_t count,
-                       int64_t now_ms, bool *retcommitted, pawl_error *reterr)
-{
-    struct pg_store *s = pg_of(base);
-    uint64_t number = 0;
-
-    *retcommitted = false;
-    if (!s->in_doubt)
-        return recall(s, fence, retcommitted, reterr);
-    pawl_status status = resolve(s, &number, reterr);
-    if (status != PAWL_OK)
-        return status;
-    s->in_doubt = false;
-    if (number == s->fence.group_no)
-        return PAWL_OK;
-    s->fence.group_no = number;
-    s->fence.next_id = fence->next_id;
-    *fence = s->fence;
-    pg_remember(s, rounds, count, now_ms);
-    *retcommitted = true;
     return PAWL_OK;
 }

@@ -13,6 +13,10 @@
  * second round trip reads the rows that were chosen.  What memory knows by name (pg_work_names.h)
  * saves queries that would find nothing.
  *
+ * The indexes by name have the rows of all lanes, and the server leaves out those of other shards.
+ * Few of them are ever passed: rows of ours have ids below the end of our block (E4), and when there
+ * is nothing for a name, the places move to the ids that are given out now.
+ *
  * At most DUE_WINDOW due rows are looked at, in the order of their time.  When fewer are due, the
  * oldest id comes first (W1).
  */
@@ -21,7 +25,7 @@
 #include "store/sql/columns.h"
 
 #define DUE_WINDOW 1024
-#define ORDINAL    (WORK_sum + 1) /* behind the columns of a work row */
+#define ORDINAL    (PG_WORK_SHARD + 1) /* behind the columns of a work row */
 
 enum source { FRESH, READY, DUE, LOOSE, SOURCES };
 
@@ -77,6 +81,7 @@ pawl_status pg_work_settle(struct pg_store *s, int64_t now_ms, pawl_mem *mem, pa
     idset_list(all, ids);
     params_reset(&s->params);
     params_ids(&s->params, ids, all->count);
+    params_id(&s->params, s->fence.shards);
     PGresult *r =
         link_run(&s->writer, ST_PG_WORK_PLACES, &s->params, "fetch work", &status, reterr);
     if (!r)
@@ -146,6 +151,7 @@ static pawl_status find_names(struct work_fetch *f, pawl_error *reterr)
     bool good = true;
 
     params_reset(&s->params);
+    params_id(&s->params, s->fence.shards);
     PGresult *r = link_run(&s->writer, ST_PG_WORK_NAMES, &s->params, "fetch work", &status, reterr);
     if (!r)
         return status;
@@ -214,6 +220,8 @@ static void ask_page(struct work_fetch *f, enum source from)
     params_array(&f->s->params, after);
     params_i64(&f->s->params, f->limit);
     params_id(&f->s->params, f->floor[from]);
+    params_id(&f->s->params, f->s->fence.shards);
+    params_id(&f->s->params, f->s->fence.end_id);
     send(f, from, from == FRESH ? ST_PG_FRESH_PAGE : ST_PG_READY_PAGE);
 }
 
@@ -241,6 +249,7 @@ static void ask_due(struct work_fetch *f)
     params_array(&f->s->params, &column[2]);
     params_i64(&f->s->params, f->now_ms);
     params_i64(&f->s->params, DUE_WINDOW);
+    params_id(&f->s->params, f->s->fence.shards);
     send(f, DUE, ST_PG_DUE_PAGE);
 }
 
@@ -462,6 +471,21 @@ static pawl_status read_chosen(struct work_fetch *f, size_t count, pawl_error *r
     return PAWL_OK;
 }
 
+/* Nothing is free at once under this name, unless some of it was left: what comes has newer ids.
+ * (An older one that becomes free, or comes late, moves the places back.) */
+static void pass_all(const struct pg_store *s, struct pg_name *n)
+{
+    uint64_t last = s->fence.next_id - 1;
+
+    n->known.ready = n->known.ready && (n->stopped[FRESH] || n->stopped[READY]);
+    if (n->known.ready)
+        return;
+    if (n->known.fresh_id < last)
+        n->known.fresh_id = last;
+    if (n->known.ready_id < last)
+        n->known.ready_id = last;
+}
+
 /* Rows that were taken need not be read again: move the places behind them. */
 static void pass_taken(struct work_fetch *f, size_t chosen)
 {
@@ -480,7 +504,7 @@ static void pass_taken(struct work_fetch *f, size_t chosen)
     }
     if (f->ended[FRESH] && f->ended[READY])
         for (size_t at = 0; (n = next_name(f, &at));)
-            n->known.ready = n->known.ready && (n->stopped[FRESH] || n->stopped[READY]);
+            pass_all(f->s, n);
 }
 
 static pawl_status take_chosen(struct work_fetch *f, pawl_work_list *ret, pawl_error *reterr)

@@ -3,8 +3,9 @@
  * store/postgres/postgres.h -- the PostgreSQL store's parts, shared by its files.
  *
  * One writer connection belongs to the engine thread; readers have connections of their own, from
- * a pool.  The store owns one *lane*: a row in `lane` that each commit locks, and one row that
- * each commit adds to `lane_log`.  What the engine has taken is in memory.
+ * a pool.  The store is one *lane*: a row in `lane` that each commit locks, and one row that
+ * each commit adds to `lane_log`.  What the engine has taken is in memory.  Other lanes may be
+ * there, each with its own shards; memory has nothing of theirs.
  *
  *   pg_open.c    pawl_postgres_store, checks of the server, close, the table of operations
  *   pg_url.c     our own parameters in a URL         pg_schema.c  tables, migrations
@@ -13,13 +14,17 @@
  *   pg_pool.c    reader connections        pg_driver.c  what the readers of store/sql need
  *   pg_rows.c    rows of a result as structs
  *   pg_history.c read_history, read_event   pg_list.c  list, depths
- *   pg_take.c    take, attach, outcome: the owner of the lane
+ *   pg_take.c    take, attach: the owner of the lane        pg_outcome.c  what became of a commit
+ *   pg_lane.c    join, adopt, new_ids                        pg_move.c    claim, give, leave
+ *   pg_bury.c    bury, view
  *   pg_commit.c  commit: a group as one pipeline, or round by round
+ *   pg_remember.c     memory after a commit
  *   pg_group.c   the rows of a group, collected by table    open_work.c  head.open1 in memory
  *   pg_independent.c  may the rounds of a group be mixed?
  *   pg_queue_round.c  the queue part of a round             pg_purge.c   purge, prune
  *   pg_queue_due.c    due times of queues, in memory
- *   pg_fetch.c   messages, deadlines, next_due    pg_work.c  fetching and reading work
+ *   pg_fetch.c   messages    pg_due.c  deadlines, next_due, times by shard
+ *   pg_work.c    fetching and reading work        pg_named_work.c  names of work
  *   pg_work_names.c   what is known about free work, given back work
  *   pg_load.c    load: many questions, one round trip
  *   pg_upkeep.c  what doctor says of the server; tokens
@@ -37,6 +42,10 @@
  *       that arrives late finds another life and is refused.
  *   G3  What is in memory changes only when the server said COMMIT, or outcome() found the number.
  *   G4  Nothing that changes with a step is in an index or in the predicate of one.
+ *   G5  Who lives and who has what changes under the lock of the row of `cluster`, which is locked
+ *       before the row of any lane; a commit of rounds does not lock it.
+ *   G6  Nothing of a shard is in memory before the commit that gave it, and nothing is left after
+ *       that which takes it away.
  */
 #ifndef PAWL_STORE_POSTGRES_POSTGRES_H
 #define PAWL_STORE_POSTGRES_POSTGRES_H
@@ -58,8 +67,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PG_LANE        1 /* the only one, until a process has several */
-#define PG_SHARD       0
+#define PG_LANE        1 /* that took the store; numbers of those that joined are larger */
 #define PG_READERS_MAX 4
 #define PG_SCRATCH     13 /* columns of the widest statement of pg_queue_round.c */
 
@@ -89,8 +97,40 @@ struct open_plan {
     uint64_t now;
 };
 
+/* What is known of the times in one shard (pg_due.c).  All may be too early, never too late. */
+struct pg_times {
+    int64_t seen_ms;     /* messages up to (seen_ms, seen_id) are taken or not fetchable, … */
+    uint64_t seen_id;    /* … but for free_messages */
+    int64_t mail_ms;     /* no other one is visible before this time */
+    int64_t deadline_ms; /* no work has a deadline before it */
+    int64_t work_ms;     /* none becomes visible behind asked_ms and before it */
+    int64_t asked_ms;
+};
+
+/* The writing call whose outcome is not known, or that is under way. */
+enum pg_writing { PG_ROUNDS, PG_CLAIM, PG_GIVE, PG_LEAVE };
+
+struct pg_ids {
+    uint64_t *items;
+    size_t count, cap;
+};
+
+/* What memory must forget of shards that leave (pg_move.c). */
+struct pg_leaving {
+    uint64_t shards;
+    struct pg_ids mail, work;
+    struct pg_ids uids; /* with open work */
+};
+
+/* The label that the server gave a message. */
+struct pg_label {
+    uint64_t id;
+    uint32_t shard;
+};
+
 struct pg_store {
     struct sql_store sql;
+    char *full_url; /* owned; as it was given, for further handles */
     struct pg_place place;
     char *texts[ST_PG_COUNT]; /* owned: statements with the schema's name in them */
     bool read_only;
@@ -100,18 +140,20 @@ struct pg_store {
     struct pg_params params; /* scratch */
     pawl_fence fence;        /* as stored */
     int64_t now_ms;          /* of the commit under way */
-    uint64_t life;           /* of the writer's connection (G2); 0: the lane is not taken */
+    uint64_t lane;           /* number of our row */
+    uint64_t number;         /* the one it has when we join */
+    uint64_t life;           /* of the writer's connection (G2); 0: we are no lane */
     char owner[96];          /* of the lane, when it is ours: HOST:PID */
     bool in_doubt;           /* a commit's reply was lost: outcome() is next */
-    struct pg_group *group;  /* scratch of commit */
+    enum pg_writing writing;
+    struct pg_leaving leaving;
+    struct pg_group *group; /* scratch of commit */
     struct open_work open;
 
-    struct idset messages; /* taken */
-    int64_t seen_ms;       /* messages up to (seen_ms, seen_id) are taken or not fetchable, … */
-    uint64_t seen_id;
-    struct idset free_messages; /* … but for these */
-    int64_t mail_ms;            /* no other one is visible before this time */
-    int64_t deadline_ms;        /* no work has a deadline before it */
+    struct idset messages;      /* taken */
+    struct idset free_messages; /* those that became free; some may not be */
+    struct pg_times times[PAWL_SHARDS];
+    bool hinted; /* of some shard messages are read from the front */
     struct pg_names *names;
     struct queue_times queue_times;
     struct pg_array scratch[PG_SCRATCH]; /* columns of a statement that is being made */
@@ -159,7 +201,7 @@ PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *p
                                      pawl_error *reterr);
 /* The same as text, for a DBA; from which number on is 0 for a new schema. */
 pawl_str pg_migration_text(const struct pg_place *place, int from, pawl_mem *mem);
-#define PG_SCHEMA_NO 5
+#define PG_SCHEMA_NO 6
 
 /* A connection for the calling thread: the writer when it is the engine's. */
 PAWL_MUST_USE pawl_status pg_pool_take(struct pg_store *s, struct pg_link **ret,
@@ -198,17 +240,50 @@ pawl_status pg_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event
 /* ---- pg_take.c ----------------------------------------------------------------------------------- */
 
 pawl_status pg_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
-pawl_status pg_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
-                       int64_t now_ms, bool *retcommitted, pawl_error *reterr);
+/* The writer is connected, whatever the lane is. */
+PAWL_MUST_USE pawl_status pg_connect(struct pg_store *s, pawl_error *reterr);
+PAWL_MUST_USE pawl_status pg_check_writable(const struct pg_store *s, pawl_error *reterr);
+void pg_name_owner(struct pg_store *s);
+/* A new life for this connection (G2), and the number of the last commit before it. */
+PAWL_MUST_USE pawl_status pg_raise_life(struct pg_store *s, uint64_t *retnumber,
+                                        pawl_error *reterr);
+PAWL_MUST_USE pawl_status pg_read_lane(struct pg_store *s, uint64_t *retepoch, uint64_t *retnumber,
+                                       pawl_error *reterr);
+pawl_status pg_fenced(const char *why, uint64_t epoch, pawl_error *reterr);
+pawl_status pg_went_back(const struct pg_store *s, uint64_t found, pawl_error *reterr);
+void pg_forget_all(struct pg_store *s); /* the lane is over, or was never */
 /* The writer is connected and the lane is ours: PAWL_OK.  A lost connection is opened again, and
  * the lane gets a new life (G2).  UNKNOWN while a commit is in doubt; FENCED: another owner. */
 PAWL_MUST_USE pawl_status pg_attach(struct pg_store *s, pawl_error *reterr);
 /* Begin a transaction in the open pipeline, and move the fence (G1): statements 0 and 1. */
 bool pg_send_fence(struct pg_store *s, const pawl_fence *fence);
+bool pg_send_fence_only(struct pg_store *s, const pawl_fence *fence); /* the transaction is open */
 #define PG_FENCE_AT 1
 /* Did the fence's statement refuse (epoch, life), or is this very group there already? */
 pawl_status pg_fence_refused(const pawl_fence *fence, const struct link_report *report,
                              pawl_error *reterr);
+
+/* ---- pg_outcome.c, pg_lane.c, pg_move.c, pg_bury.c ------------------------------------------- */
+
+pawl_status pg_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                       int64_t now_ms, bool *retcommitted, pawl_error *reterr);
+extern const pawl_shared_ops pg_shared_ops;
+/* One more handle of the same database; pg_open.c. */
+pawl_store *pg_another(pawl_store *s, pawl_error *reterr);
+pawl_status pg_claim(pawl_store *s, pawl_fence *fence, uint64_t wanted, pawl_error *reterr);
+pawl_status pg_give(pawl_store *s, pawl_fence *fence, uint64_t shards, uint64_t heir,
+                    pawl_error *reterr);
+pawl_status pg_leave(pawl_store *s, pawl_fence *fence, pawl_error *reterr);
+/* It is committed: memory has nothing of the shards that left, and the fence knows. */
+void pg_moved(struct pg_store *s, pawl_fence *fence);
+void pg_leaving_deinit(struct pg_store *s);
+pawl_status pg_bury(pawl_store *s, uint64_t epoch, int64_t now_ms, pawl_error *reterr);
+pawl_status pg_view(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret, pawl_error *reterr);
+
+static inline bool pg_owns(const struct pg_store *s, uint32_t shard)
+{
+    return s->fence.shards >> shard & 1;
+}
 
 /* ---- pg_commit.c, pg_purge.c -------------------------------------------------------------------- */
 
@@ -227,6 +302,20 @@ PAWL_MUST_USE pawl_status pg_commit_end(struct pg_store *s, const pawl_fence *fe
                                         void *user, pawl_error *reterr);
 void pg_roll_back(struct pg_store *s); /* the connection is closed if that fails */
 void pg_fence_moved(struct pg_store *s, pawl_fence *fence); /* it was committed */
+/* The outcome of a pipeline that ends with COMMIT; its statement `fence_at` is the fence.  CONFLICT:
+ * a later one refused. */
+pawl_status pg_judge_commit(struct pg_store *s, const pawl_fence *fence, size_t fence_at,
+                            const struct link_report *report, bool commit_sent, pawl_error *reterr);
+
+/* ---- pg_remember.c ------------------------------------------------------------------------------ */
+
+/* Room for everything that pg_remember() adds, so that nothing can fail after COMMIT. */
+PAWL_MUST_USE bool pg_make_room(struct pg_store *s, const pawl_round *rounds, size_t count);
+/* What the server says to the statements of a group; `user` is the store. */
+void pg_see_result(void *user, size_t index, const PGresult *r);
+/* The labels that these rounds asked for are known; after a lost reply they are read. */
+PAWL_MUST_USE pawl_status pg_labels_read(struct pg_store *s, const pawl_round *rounds, size_t count,
+                                         pawl_error *reterr);
 /* Memory after a group that was committed (G3): taken sets, cursors, open work. */
 void pg_remember(struct pg_store *s, const pawl_round *rounds, size_t count, int64_t now_ms);
 pawl_status pg_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
@@ -278,7 +367,7 @@ int64_t pg_queues_next(const struct pg_store *s, int64_t after_ms); /* INT64_MAX
 pawl_status pg_due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
                           pawl_queue_row_list *ret, pawl_error *reterr);
 
-/* ---- pg_fetch.c, pg_work.c, pg_load.c ------------------------------------------------------------------ */
+/* ---- pg_fetch.c, pg_due.c, pg_work.c, pg_load.c ------------------------------------------------------------------ */
 
 bool pg_fetch_init(struct pg_store *s); /* false: out of memory; deinit is fine then, too */
 void pg_fetch_deinit(struct pg_store *s);
@@ -309,15 +398,25 @@ pawl_status pg_find_keys(pawl_store *s, uint64_t qid, const pawl_str *keys, size
                          pawl_queue_key *ret, pawl_error *reterr);
 pawl_status pg_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
                     pawl_mem *mem, pawl_error *reterr);
+/* Of which shard a row is; or it is one of ours. */
+#define PG_SOME_SHARD PAWL_SHARDS
 /* A message with this key can be fetched again, or for the first time. */
-void pg_messages_lower(struct pg_store *s, int64_t visible_ms, uint64_t id);
-void pg_deadline_appears(struct pg_store *s, int64_t deadline_ms); /* 0: none */
-void pg_work_remember(struct pg_store *s, const pawl_round *r);    /* it is committed */
+void pg_messages_lower(struct pg_store *s, uint32_t shard, int64_t visible_ms, uint64_t id);
+/* Work of these shards, or of one of them, has these times; 0: none. */
+void pg_work_appears(struct pg_store *s, uint64_t shards, int64_t visible_ms, int64_t deadline_ms);
+/* Nothing is known of the times of these shards. */
+void pg_times_forget(struct pg_store *s, uint64_t shards);
+void pg_hint(pawl_store *s, uint64_t shards);
+void pg_work_remember(struct pg_store *s, const pawl_round *r); /* it is committed */
 /* Work that an earlier owner had is free; where it is, is asked with the next fetch.  False: out
  * of memory. */
 PAWL_MUST_USE bool pg_work_inherit(struct pg_store *s, uint64_t id);
 PAWL_MUST_USE bool pg_work_init(struct pg_store *s);
 void pg_work_reset(struct pg_store *s);
+void pg_work_look_again(struct pg_store *s); /* shards came: every name may have work */
+/* Ids that memory has of work; and forget these. */
+PAWL_MUST_USE pawl_status pg_work_list(const struct pg_store *s, uint64_t **ret, size_t *retcount);
+void pg_work_forget(struct pg_store *s, const uint64_t *ids, size_t count);
 void pg_work_deinit(struct pg_store *s);
 
 #endif

@@ -23,6 +23,13 @@
 #define SQL_IS_BYTES       "::bytea"
 #define SQL_MOST(n)        " LIMIT " n
 #define SQL_OBJECT_COLUMNS "kind,name,version,updated_ms,data,0"
+/* The label of a row comes behind its columns. */
+#define SQL_QUEUE_COLUMNS  SQL_QUEUE(SQL_NAMES) ",shard"
+#define SQL_CLOSED_COLUMNS SQL_CLOSED_NAMES ",(SELECT h.shard FROM @.head h WHERE h.uid=x.uid)"
+#define PG_ROW_SHARD       (ROW_updated_ms + 1)
+#define PG_MESSAGE_SHARD   (MESSAGE_sum + 1)
+#define PG_WORK_SHARD      (WORK_sum + 1)
+#define PG_QUEUE_SHARD     (QUEUE_totals + 1)
 
 /* The event with rid r is in the row r or r - 1; these find and choose it.  `h` is the row, `rid` an
  * expression. */
@@ -56,7 +63,7 @@
 #define PG_ROW_sum              "0"
 #define PG_ROW_attributes       "i.attributes"
 #define PG_ROW_NAME(position, use, type, column, note) SQL_COMMA_##position PG_ROW_##column
-#define SQL_ROW_COLUMNS SQL_INSTANCE(PG_ROW_NAME) SQL_HEAD(SQL_H_NAMES)
+#define SQL_ROW_COLUMNS SQL_INSTANCE(PG_ROW_NAME) SQL_HEAD(SQL_H_NAMES) ",h.shard"
 
 /* Without the columns of other stores, and 0 for those that only SQLite has. */
 #define PG_NAMES(position, use, type, column, note) SQL_READ(PG_NAME, position, use, type, column)
@@ -66,8 +73,8 @@
 #define PG_NAME_NEXT(name)  "," name
 #define PG_NAME_LAST(name)  "," name
 #define PG_NAME_ADDED(name) ",0"
-#define SQL_MAIL_COLUMNS SQL_MESSAGE(PG_NAMES)
-#define PG_WORK_COLUMNS  SQL_WORK(PG_NAMES)
+#define SQL_MAIL_COLUMNS SQL_MESSAGE(PG_NAMES) ",shard"
+#define PG_WORK_COLUMNS  SQL_WORK(PG_NAMES) ",shard"
 
 /* An entry; when #1 is not 0, only its head, so that the rest is not read. */
 #define PG_ENTRY_NAME(position, use, type, column, note) SQL_COMMA_##position PG_ENTRY_##column
@@ -88,11 +95,12 @@
 
 /* Untried work `l` (id, lock_epoch, below 0 when it is free again), from its event: the columns of
  * PG_WORK_COLUMNS. */
-#define PG_UNTRIED_COLUMNS                                                                         \
+#define PG_UNTRIED_COLUMNS PG_UNTRIED_OF("l.shard")
+#define PG_UNTRIED_OF(shard)                                                                       \
     "l.id,h.uid,h.execution::bigint," PG_PART("h", "l.id", "ref") ",coalesce(i.id,''),"            \
     PG_PART("h", "l.id", "name") "," PG_PART("h", "l.id", "data") ","                              \
     PG_PART("h", "l.id", "attrs") ",0::bigint,0::bigint,0::bigint,h.at_ms,0::bigint,"              \
-    "''::bytea,abs(l.lock_epoch),''::text,0::bigint,0"
+    "''::bytea,abs(l.lock_epoch),''::text,0::bigint,0," shard
 /* clang-format on */
 #define PG_UNTRIED_JOIN                                                                            \
     " l JOIN @.history h ON " PG_ROW_OF(                                                           \

@@ -14,7 +14,9 @@
  *     SQL_IS_BYTES        behind one that a client chose without a check: any bytes
  *     SQL_MOST(#n)        at most this many rows; see cursor_further()
  *     SQL_ROW_COLUMNS     the columns of an instance, in the order of SQL_ROW_NAMES
+ *     SQL_CLOSED_COLUMNS  those of a closed execution, in the order of SQL_CLOSED_NAMES
  *     SQL_MAIL_COLUMNS    those of a message, of SQL_MESSAGE(SQL_NAMES)
+ *     SQL_QUEUE_COLUMNS   those of a queue, of SQL_QUEUE(SQL_NAMES)
  *     SQL_ENTRY_COLUMNS   those of a queue's entry, of SQL_ENTRY(SQL_NAMES)
  *     SQL_LIST_STATES     instances of the rare states ?2 to ?5 below uid ?1, newest first
  *     SQL_STATE_COUNTS    how many there are of each rare state
@@ -42,7 +44,7 @@
 #define SQL_ROWS        SQL_T(instance) " i " SQL_IN_ORDER " " SQL_T(head) " h ON " SQL_SAME("h.uid", "i.uid")
 #define SQL_READ_ROWS   "SELECT " SQL_ROW_COLUMNS " FROM " SQL_ROWS
 #define SQL_READ_MAIL   "SELECT " SQL_MAIL_COLUMNS " FROM " SQL_T(message)
-#define SQL_READ_QUEUES "SELECT " SQL_QUEUE(SQL_NAMES) " FROM " SQL_T(queue)
+#define SQL_READ_QUEUES "SELECT " SQL_QUEUE_COLUMNS " FROM " SQL_T(queue)
 #define SQL_READ_OBJECTS "SELECT " SQL_OBJECT_COLUMNS " FROM " SQL_T(object)
 #define SQL_READ_LOCKS  "SELECT " SQL_LOCK(SQL_NAMES) " FROM " SQL_T(queue_lock)
 /* Entries as they are, and those of which it is known that they are not locked. */
@@ -55,7 +57,7 @@
     X(ROW_IS_THERE, "SELECT 1 FROM " SQL_T(instance) " WHERE id=?1" SQL_IS_TEXT)                   \
     X(ROW_BY_ID, SQL_READ_ROWS " WHERE i.id=?1" SQL_IS_TEXT)                                       \
     X(ROW_BY_UID, SQL_READ_ROWS " WHERE i.uid=?1")                                                 \
-    X(EXECUTION_READ, "SELECT " SQL_CLOSED_NAMES " FROM " SQL_T(execution) " x JOIN "              \
+    X(EXECUTION_READ, "SELECT " SQL_CLOSED_COLUMNS " FROM " SQL_T(execution) " x JOIN "              \
         SQL_T(instance) " i ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                     \
     /* Messages, work, keys. */                                                                    \
     X(MESSAGES_OF_UID, SQL_READ_MAIL " WHERE uid=?1 AND uid>0 ORDER BY visible_ms,id")             \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/postgres/pg_lanes.c -- names that work is filed under (W4, W5).
+ * store/postgres/pg_named_work.c -- names that work is filed under (W4, W5).
  *
  * One search of an index per name; rows that an earlier epoch held are in no such index, and
  * memory knows them by name (loose).  Called through the table of pg_open.c.
@@ -24,6 +24,7 @@ static pawl_status all_names(struct pg_store *s, pawl_mem *mem, pawl_text_list *
     const struct pg_name *n;
     pawl_status status;
     params_reset(&s->params);
+    params_id(&s->params, s->fence.shards);
     PGresult *r = link_run(&s->writer, ST_PG_WORK_NAMES, &s->params, "list work", &status, reterr);
     if (!r)
         return status;
@@ -74,7 +75,8 @@ pawl_status pg_read_named_work(pawl_store *base, pawl_str name, int64_t now_ms, 
     params_str(&s->params, name);
     params_i64(&s->params, now_ms);
     params_i64(&s->params, limit);
-    PGresult *r = link_run(&s->writer, ST_PG_WORK_LANE, &s->params, "read work", &status, reterr);
+    params_id(&s->params, s->fence.shards);
+    PGresult *r = link_run(&s->writer, ST_PG_WORK_NAMED, &s->params, "read work", &status, reterr);
     if (!r)
         return status;
     for (int i = 0; i < pq.ntuples(r); i++) {
