@@ -31,16 +31,15 @@ $(B)/tests/libharness.a: $(B)/obj/tests/harness.o $(B)/obj/tests/scratch.o
 	@mkdir -p $(@D) && rm -f $@
 	$(AR) rcs $@ $^
 
-# The conformance suite, for people who write a store.  One object whose only
-# global names are the public ones.
-SUITEOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/conformance/suite/*.c) src/store/fault/fault.c src/store/fault/fault_shared.c \
-              $(addprefix src/base/,attr.c limits.c utf8.c))
+# The conformance suite, for people who write a store.  One object with what it needs of the library's
+# inside, whose only global names are the public ones of pawl/conformance.h.
+SUITEOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/conformance/suite/*.c src/store/fault/*.c))
 ARCHIVES.conformance := $(B)/libpawl-conformance.a
 
-$(B)/libpawl-conformance.a: $(SUITEOBJ)
+$(B)/libpawl-conformance.a: $(SUITEOBJ) $(B)/obj/libpawl-all.a
 	@rm -f $@
 	$(LD) -r $^ -o $(B)/obj/conformance.o
-	objcopy --localize-hidden $(B)/obj/conformance.o
+	objcopy -w --keep-global-symbol='pawl_conformance*' $(B)/obj/conformance.o
 	$(AR) rcs $@ $(B)/obj/conformance.o
 
 define test_program
