@@ -77,7 +77,7 @@ static struct lane open_lane(const char *url)
 
 static void must_join(struct lane *l)
 {
-    expect(l, shared(l)->join(l->store, 7, NOW, &l->fence, &l->error), PAWL_OK);
+    expect(l, shared(l)->join(l->store, 0, NOW, &l->fence, &l->error), PAWL_OK);
 }
 
 static void must_claim(struct lane *l, uint64_t shards)
@@ -420,7 +420,7 @@ TEST(a_handle_that_joins_again_after_a_lost_answer_is_one_lane_postgres)
     must_join(&l); /* statements are prepared now */
     must_claim(&l, 6);
     proxy_plan(b.proxy, (struct proxy_plan){PROXY_SWALLOW, true, 0, 0});
-    expect(&l, shared(&l)->join(l.store, 7, NOW, &l.fence, &l.error), PAWL_UNKNOWN);
+    expect(&l, shared(&l)->join(l.store, 0, NOW, &l.fence, &l.error), PAWL_UNKNOWN);
     proxy_disarm(b.proxy);
     ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.lane WHERE life>0", b.schema.schema),
                      2);
@@ -884,6 +884,28 @@ static size_t fetch_work(struct bed *b, struct lane *l, const char *name)
     expect(l, l->store->ops->fetch_work(l->store, NOW, names, 1, 1000, b->mem, &list, &l->error),
            PAWL_OK);
     return list.count;
+}
+
+/* What a lane took is not taken any more when its shard went and came back, to the same handle. */
+TEST(a_shard_that_comes_back_has_nothing_taken_postgres)
+{
+    static struct bed b;
+    bed_make(&b);
+    struct lane l = new_lane(b.schema.url, 3);
+    enqueue(&l, 1, "ship", 5);
+    for (int i = 0; i < 4; i++)
+        expect(&l, send_to(&l, (uint32_t)i % 2, "m"), PAWL_OK); /* taken by the commit (C7) */
+    for (int n = 0; n < 3; n++) {
+        ck_assert_uint_eq(fetch(&b, &l), n ? 2 : 0);
+        ck_assert_uint_eq(fetch_work(&b, &l, "ship"), 5);
+        ck_assert_uint_eq(fetch(&b, &l) + fetch_work(&b, &l, "ship"), 0);
+        expect(&l, shared(&l)->give(l.store, &l.fence, 2, 0, &l.error), PAWL_OK);
+        ck_assert_uint_eq(l.fence.shards, 1);
+        ck_assert_uint_eq(fetch(&b, &l) + fetch_work(&b, &l, "ship"), 0);
+        must_claim(&l, 2);
+    }
+    lane_close(&l);
+    bed_end(&b);
 }
 
 /* One lane has much work of a name that the other looks for. */

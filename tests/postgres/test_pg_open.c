@@ -91,7 +91,7 @@ TEST(a_schema_of_a_newer_version_is_left_alone_postgres)
 static void make_number_5(const struct scratch *schema)
 {
     ck_assert(
-        scratch_do("SET search_path TO %s; DROP TABLE cluster,shard; DROP INDEX lane_epoch;"
+        scratch_do("SET search_path TO %s; DROP TABLE cluster,shard,node; DROP INDEX lane_epoch;"
                    "ALTER TABLE lane DROP COLUMN node,DROP COLUMN first_id,DROP COLUMN end_id;"
                    "ALTER TABLE tomb DROP CONSTRAINT tomb_pkey,DROP COLUMN shard,"
                    "ADD PRIMARY KEY(n);"

@@ -38,6 +38,7 @@
     " AND (extract(epoch FROM a.backend_start)*1000000)::bigint=l.started_us"
 /* A number that is a set of shards: has it this one? */
 #define PG_AMONG(shards, shard) "(" shards "::bigint>>" shard ")&1=1"
+#define PG_CLOCK      "(extract(epoch FROM clock_timestamp())*1000)::bigint"
 #define PG_BLOCK      "1048576" /* PAWL_ID_BLOCK */
 #define PG_HALF_BLOCK "524288"
 /* The number of the last commit of a lane. */
@@ -170,6 +171,28 @@
         " FROM @.shard s WHERE s.lane=l.lane),0),c.moves,coalesce((SELECT bit_or(1::bigint<<s.shard)"\
         " FROM @.shard s WHERE s.lane=0),0) FROM @.cluster c LEFT JOIN @.lane l"                   \
         " ON l.epoch>0 AND l.life>0 WHERE c.one=1 ORDER BY l.epoch")                                \
+    /* Nodes.  A lease ends by the server's clock when the row is looked at. */                    \
+    X(NODES_LEASED, "SELECT 1/(NOT EXISTS(SELECT 1 FROM @.node WHERE id>0"                         \
+        " AND lease_until_ms>" PG_CLOCK "))::int")                                                 \
+    X(NODES_OVER, "SELECT id FROM @.node WHERE id>0 AND lease_until_ms<=" PG_CLOCK " LIMIT 1")     \
+    X(NODES_DROP, "DELETE FROM @.node WHERE id>0 AND lease_until_ms<=" PG_CLOCK " RETURNING id")   \
+    X(NODE_DROP, "DELETE FROM @.node WHERE id=$1::bigint RETURNING id")                            \
+    X(NODE_FORMER, "DELETE FROM @.node WHERE name=$1::text COLLATE \"C\""                          \
+        " AND ($2::bigint=1 OR lease_until_ms<=" PG_CLOCK ")")                                     \
+    X(NODE_ADD, "WITH c AS (UPDATE @.cluster SET node_no=node_no+1 WHERE one=1 RETURNING node_no)" \
+        " INSERT INTO @.node(id,name,joined_ms,about,lease_until_ms,asked)"                        \
+        " SELECT node_no,$1::text," PG_CLOCK ",$2::bytea," PG_CLOCK "+$3::bigint,0 FROM c"         \
+        " ON CONFLICT(name) DO NOTHING RETURNING id")                                              \
+    X(NODE_NEED, "SELECT 1/($1::bigint=0 OR EXISTS(SELECT 1 FROM @.node WHERE id=$1::bigint))::int") \
+    X(NODE_BEAT, "UPDATE @.node SET lease_until_ms=" PG_CLOCK "+$2::bigint,"                       \
+        "about=coalesce($3::bytea,about) WHERE id=$1::bigint RETURNING"                            \
+        " lease_until_ms-$2::bigint,lease_until_ms,asked,"                                         \
+        "(SELECT moves FROM @.cluster WHERE one=1)")                                               \
+    X(NODE_ASK, "UPDATE @.node SET asked=$2::bigint WHERE id=$1::bigint RETURNING id")             \
+    X(NODES, "SELECT id,name,about,joined_ms,lease_until_ms,asked FROM @.node WHERE id>0"          \
+        " ORDER BY id")                                                                            \
+    X(LANES_ORPHANED, "SELECT lane FROM @.lane l WHERE lane>0 AND node>0"                          \
+        " AND (SELECT 1 FROM @.node n WHERE n.id=l.node) IS NULL ORDER BY lane FOR UPDATE")        \
     X(SHARDS_SPREAD, "UPDATE @.shard s SET lane=t.l FROM unnest($1" PG_2 ",$2" PG_8                \
         ") AS t(s,l) WHERE s.shard=ANY(ARRAY[t.s])")                                               \
     /* What former lanes had: of all shards, or of these. */                                       \

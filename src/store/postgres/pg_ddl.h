@@ -153,8 +153,12 @@
  * first: a lane does not read past what others have. */
 #define PG_STEP_6                                                                                  \
     "CREATE TABLE @.cluster(one smallint PRIMARY KEY CHECK(one=1),ids_end bigint NOT NULL,"        \
-    "group_no bigint NOT NULL,moves bigint NOT NULL) WITH (fillfactor=50);\n"                      \
-    "INSERT INTO @.cluster SELECT 1,greatest(1,(SELECT max(next_id) FROM @.lane_log)),0,0;\n"      \
+    "group_no bigint NOT NULL,moves bigint NOT NULL,node_no bigint NOT NULL)"                      \
+    " WITH (fillfactor=50);\n"                                                                     \
+    "INSERT INTO @.cluster SELECT 1,greatest(1,(SELECT max(next_id) FROM @.lane_log)),0,0,0;\n"    \
+    "CREATE TABLE @.node(id bigint PRIMARY KEY,name " PG_C " UNIQUE,joined_ms bigint NOT NULL,"    \
+    "about bytea NOT NULL,lease_until_ms bigint NOT NULL,asked bigint NOT NULL)"                   \
+    " WITH (fillfactor=50," PG_BUSY_TABLE ");\n"                                                   \
     "CREATE TABLE @.shard(shard smallint PRIMARY KEY,lane bigint NOT NULL);\n"                     \
     "INSERT INTO @.shard SELECT n,0 FROM generate_series(0,63) n;\n"                               \
     "CREATE INDEX shard_lane ON @.shard(lane);\n"                                                  \

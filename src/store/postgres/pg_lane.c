@@ -57,7 +57,7 @@ static pawl_status end_pipe(struct pg_store *s, const char *what,
 
 /* ---- join --------------------------------------------------------------------------------------- */
 
-enum { JOIN_BEGIN, JOIN_CLUSTER, JOIN_FORMER, JOIN_OWN, JOIN_LOG, JOIN_LANE };
+enum { JOIN_BEGIN, JOIN_CLUSTER, JOIN_NODE, JOIN_FORMER, JOIN_OWN, JOIN_LOG, JOIN_LANE };
 
 static void on_joined(void *user, size_t index, const PGresult *r)
 {
@@ -76,6 +76,7 @@ static void send_join(struct pg_store *s, uint64_t node, int64_t now_ms)
 
     (void)link_send_begin(&s->writer);
     SEND(s, ST_PG_CLUSTER, 1);
+    SEND(s, ST_PG_NODE_NEED, node);
     SEND(s, ST_PG_LANE_DROP, s->lane, s->fence.epoch ? s->fence.epoch : UINT64_MAX);
     SEND(s, ST_PG_LANE_DROP, s->number, 0);
     SEND(s, ST_PG_LOG_DROP, s->number);
@@ -115,6 +116,10 @@ static pawl_status pg_join(pawl_store *base, uint64_t node, int64_t now_ms, pawl
         return status;
     send_join(s, node, now_ms);
     status = end_pipe(s, "join the store", on_joined, &fence, &report, reterr);
+    if (status == PAWL_CONFLICT && report.failed == JOIN_NODE) {
+        status = PAWL_FENCED;
+        error_set(reterr, status, "node %llu does not live", (unsigned long long)node);
+    }
     if (status != PAWL_OK)
         return status;
     pg_forget_all(s);
@@ -129,9 +134,8 @@ static pawl_status pg_join(pawl_store *base, uint64_t node, int64_t now_ms, pawl
 enum { LANE_BEGIN, LANE_CLUSTER, LANE_HOLD, LANE_IDS, LANE_FRESH, LANE_WORK, LANE_HEADS };
 
 struct pg_adoption {
-    struct pg_ids heads; /* uid and id in turn */
+    struct pg_heads heads;
     uint64_t next_id, end_id;
-    bool memory_gone;
 };
 
 static void on_adopted(void *user, size_t index, const PGresult *r)
@@ -142,13 +146,8 @@ static void on_adopted(void *user, size_t index, const PGresult *r)
         a->next_id = value_id(r, 0, 0);
         a->end_id = value_id(r, 0, 1);
     }
-    for (int i = 0; index == LANE_HEADS && i < 2 * pq.ntuples(r); i++) {
-        uint64_t *slot = vec_push(&a->heads);
-        if (slot)
-            *slot = value_id(r, i / 2, i % 2);
-        else
-            a->memory_gone = true;
-    }
+    if (index == LANE_HEADS)
+        pg_heads_see(&a->heads, r);
 }
 
 /* The lane's row is ours, and this transaction has it until it ends. */
@@ -224,22 +223,6 @@ static void send_shards(struct pg_store *s, int statement, uint64_t shards)
     (void)link_send(&s->writer, statement, &s->params);
 }
 
-/* False: out of memory; then nothing of it is kept. */
-static bool keep_heads(struct pg_store *s, const struct pg_adoption *a)
-{
-    size_t i = 0;
-    bool good = !a->memory_gone;
-
-    for (; good && i < a->heads.count; i += 2)
-        good = open_work_set(&s->open, a->heads.items[i], a->heads.items[i + 1]) &&
-               pg_work_inherit(s, a->heads.items[i + 1]);
-    for (; !good && i > 0; i -= 2) {
-        assert_that(open_work_set(&s->open, a->heads.items[i - 2], 0));
-        pg_work_forget(s, &a->heads.items[i - 1], 1);
-    }
-    return good;
-}
-
 /* They are ours until we give them or are buried, which the fence tells: so there is no hurry
  * between the question and the transaction. */
 static pawl_status adopt(struct pg_store *s, pawl_fence *fence, uint64_t shards, pawl_error *reterr)
@@ -253,7 +236,7 @@ static pawl_status adopt(struct pg_store *s, pawl_fence *fence, uint64_t shards,
     send_shards(s, ST_PG_WORK_FREE_OF, shards);
     send_shards(s, ST_PG_HEADS_OPEN_OF, shards);
     status = end_lane(s, fence, "adopt shards", &a, reterr);
-    if (status == PAWL_OK && !keep_heads(s, &a)) {
+    if (status == PAWL_OK && !pg_heads_keep(s, &a.heads)) {
         status = PAWL_NO_MEMORY;
         error_set(reterr, status, "out of memory");
     }
@@ -264,7 +247,7 @@ static pawl_status adopt(struct pg_store *s, pawl_fence *fence, uint64_t shards,
         pg_work_look_again(s);
         queue_times_reset(&s->queue_times);
     }
-    vec_deinit(&a.heads);
+    pg_heads_deinit(&a.heads);
     return status;
 }
 
@@ -292,4 +275,10 @@ const pawl_shared_ops pg_shared_ops = {
     .leave = pg_leave,
     .bury = pg_bury,
     .view = pg_view,
+    .node_join = pg_node_join,
+    .node_beat = pg_node_beat,
+    .node_leave = pg_node_leave,
+    .node_ask = pg_node_ask,
+    .bury_over = pg_bury_over,
+    .nodes = pg_nodes,
 };

@@ -195,33 +195,65 @@ pawl_status pg_attach(struct pg_store *s, pawl_error *reterr)
     return status;
 }
 
+/* ---- Work of shards that come --------------------------------------------------------------- */
+
+void pg_heads_see(struct pg_heads *h, const PGresult *r)
+{
+    for (int i = 0; i < 2 * pq.ntuples(r); i++) {
+        uint64_t *slot = vec_push(&h->ids);
+        if (slot)
+            *slot = value_id(r, i / 2, i % 2);
+        else
+            h->memory_gone = true;
+    }
+}
+
+bool pg_heads_keep(struct pg_store *s, const struct pg_heads *h)
+{
+    const uint64_t *ids = h->ids.items;
+    size_t i = 0;
+    bool good = !h->memory_gone;
+
+    for (; good && i < h->ids.count; i += 2)
+        good = open_work_set(&s->open, ids[i], ids[i + 1]) && pg_work_inherit(s, ids[i + 1]);
+    for (; !good && i > 0; i -= 2) {
+        assert_that(open_work_set(&s->open, ids[i - 2], 0)); /* a removal needs no memory */
+        pg_work_forget(s, &ids[i - 1], 1);
+    }
+    return good;
+}
+
+void pg_heads_deinit(struct pg_heads *h)
+{
+    vec_deinit(&h->ids);
+}
+
 /* ---- take --------------------------------------------------------------------------------- */
 
 /* Statements of take, in the order in which they are sent. */
-enum { TAKE_BEGIN, TAKE_CLUSTER, TAKE_LOCK, TAKE_FREE, TAKE_LANE, TAKE_LAST, TAKE_OPEN };
+enum {
+    TAKE_BEGIN,
+    TAKE_CLUSTER,
+    TAKE_NODES,
+    TAKE_LOCK,
+    TAKE_FREE,
+    TAKE_LANE,
+    TAKE_LAST,
+    TAKE_OPEN
+};
 
 struct taking {
     struct pg_store *s;
     pawl_fence fence;
-    bool memory_gone;
+    struct pg_heads heads;
 };
-
-static void take_open(struct taking *t, const PGresult *r)
-{
-    int count = pq.ntuples(r);
-
-    open_work_reset(&t->s->open);
-    for (int i = 0; i < count && !t->memory_gone; i++)
-        t->memory_gone = !open_work_set(&t->s->open, value_id(r, i, 0), value_id(r, i, 1)) ||
-                         !pg_work_inherit(t->s, value_id(r, i, 1));
-}
 
 static void take_result(void *user, size_t index, const PGresult *r)
 {
     struct taking *t = user;
 
     if (index == TAKE_OPEN) {
-        take_open(t, r);
+        pg_heads_see(&t->heads, r);
     } else if (index == TAKE_LAST) {
         t->fence.group_no = value_id(r, 0, 0);
     } else if (index == TAKE_LANE) {
@@ -256,6 +288,7 @@ static bool send_take(struct pg_store *s, int64_t now_ms)
     params_i64(p, 1);
     (void)link_send(&s->writer, ST_PG_CLUSTER, p);
     params_reset(p);
+    (void)link_send(&s->writer, ST_PG_NODES_LEASED, p);
     (void)link_send(&s->writer, ST_PG_LANES_LOCK, p);
     params_str(p, pawl_s(s->owner));
     (void)link_send(&s->writer, ST_PG_LANES_FREE, p);
@@ -310,6 +343,11 @@ static pawl_status take_once(struct taking *t, int64_t now_ms, bool *retagain, p
     pawl_status status = link_error(&report, "take the store", reterr);
     if (report.end == LINK_FAILED)
         pg_roll_back(s);
+    if (status == PAWL_CONFLICT && report.failed == TAKE_NODES)
+        error_set(reterr, PAWL_UNAVAILABLE,
+                  "schema %s is in use by nodes that share it; join them, or wait until they have "
+                  "left",
+                  s->place.schema);
     *retagain = report.end == LINK_FAILED && report.failed == TAKE_FREE && status == PAWL_CONFLICT;
     return status == PAWL_OK || status == PAWL_CONFLICT ? PAWL_UNAVAILABLE : status;
 }
@@ -321,6 +359,16 @@ void pg_forget_all(struct pg_store *s)
     s->in_doubt = false;
     open_work_reset(&s->open);
     pg_fetch_reset(s);
+}
+
+/* What this handle was before is over. */
+static pawl_status begin_anew(struct taking *t, pawl_error *reterr)
+{
+    pg_forget_all(t->s);
+    if (pg_heads_keep(t->s, &t->heads))
+        return PAWL_OK;
+    error_set(reterr, PAWL_NO_MEMORY, "out of memory");
+    return PAWL_NO_MEMORY;
 }
 
 pawl_status pg_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
@@ -335,20 +383,16 @@ pawl_status pg_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_erro
         status = pg_connect(s, reterr);
     if (status != PAWL_OK)
         return status;
-    pg_forget_all(s);
     for (int i = 0; i < OWNER_LOOKS && again; i++) {
         if (i)
             (void)nanosleep(&(struct timespec){.tv_nsec = OWNER_PAUSE_MS * 1000000L}, NULL);
         status = take_once(&t, now_ms, &again, reterr);
     }
-    if (again)
-        return in_use(s, reterr);
-    if (status == PAWL_OK && t.memory_gone) {
-        error_set(reterr, PAWL_NO_MEMORY, "out of memory");
-        status = PAWL_NO_MEMORY;
-    }
+    if (status == PAWL_OK)
+        status = begin_anew(&t, reterr);
+    pg_heads_deinit(&t.heads);
     if (status != PAWL_OK)
-        return status;
+        return again ? in_use(s, reterr) : status;
     t.fence.shards = PAWL_SHARDS_ALL;
     s->fence = *ret = t.fence;
     s->lane = PG_LANE;

@@ -16,7 +16,7 @@
  *   pg_history.c read_history, read_event   pg_list.c  list, depths
  *   pg_take.c    take, attach: the owner of the lane        pg_outcome.c  what became of a commit
  *   pg_lane.c    join, adopt, new_ids                        pg_move.c    claim, give, leave
- *   pg_bury.c    bury, view
+ *   pg_bury.c    bury, view                                  pg_node.c    nodes and their leases
  *   pg_commit.c  commit: a group as one pipeline, or round by round
  *   pg_remember.c     memory after a commit
  *   pg_group.c   the rows of a group, collected by table    open_work.c  head.open1 in memory
@@ -113,6 +113,12 @@ enum pg_writing { PG_ROUNDS, PG_CLAIM, PG_GIVE, PG_LEAVE };
 struct pg_ids {
     uint64_t *items;
     size_t count, cap;
+};
+
+/* Work that is a number in a head, as read from the server: uid and id in turn. */
+struct pg_heads {
+    struct pg_ids ids;
+    bool memory_gone;
 };
 
 /* What memory must forget of shards that leave (pg_move.c). */
@@ -252,6 +258,11 @@ PAWL_MUST_USE pawl_status pg_read_lane(struct pg_store *s, uint64_t *retepoch, u
 pawl_status pg_fenced(const char *why, uint64_t epoch, pawl_error *reterr);
 pawl_status pg_went_back(const struct pg_store *s, uint64_t found, pawl_error *reterr);
 void pg_forget_all(struct pg_store *s); /* the lane is over, or was never */
+/* Rows of HEADS_OPEN; and into memory, of shards that came.  False: out of memory, and nothing of it
+ * is kept. */
+void pg_heads_see(struct pg_heads *h, const PGresult *r);
+PAWL_MUST_USE bool pg_heads_keep(struct pg_store *s, const struct pg_heads *h);
+void pg_heads_deinit(struct pg_heads *h);
 /* The writer is connected and the lane is ours: PAWL_OK.  A lost connection is opened again, and
  * the lane gets a new life (G2).  UNKNOWN while a commit is in doubt; FENCED: another owner. */
 PAWL_MUST_USE pawl_status pg_attach(struct pg_store *s, pawl_error *reterr);
@@ -263,7 +274,7 @@ bool pg_send_fence_only(struct pg_store *s, const pawl_fence *fence); /* the tra
 pawl_status pg_fence_refused(const pawl_fence *fence, const struct link_report *report,
                              pawl_error *reterr);
 
-/* ---- pg_outcome.c, pg_lane.c, pg_move.c, pg_bury.c ------------------------------------------- */
+/* ---- pg_outcome.c, pg_lane.c, pg_move.c, pg_bury.c, pg_node.c ------------------------------------------- */
 
 pawl_status pg_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                        int64_t now_ms, bool *retcommitted, pawl_error *reterr);
@@ -279,6 +290,14 @@ void pg_moved(struct pg_store *s, pawl_fence *fence);
 void pg_leaving_deinit(struct pg_store *s);
 pawl_status pg_bury(pawl_store *s, uint64_t epoch, int64_t now_ms, pawl_error *reterr);
 pawl_status pg_view(pawl_store *s, pawl_mem *mem, pawl_lane_view *ret, pawl_error *reterr);
+pawl_status pg_node_join(pawl_store *s, pawl_str name, pawl_str about, int64_t lease_ms, bool again,
+                         int64_t now_ms, uint64_t *retid, pawl_error *reterr);
+pawl_status pg_node_beat(pawl_store *s, uint64_t id, pawl_str about, int64_t lease_ms,
+                         int64_t now_ms, pawl_beat *ret, pawl_error *reterr);
+pawl_status pg_node_leave(pawl_store *s, uint64_t id, int64_t now_ms, pawl_error *reterr);
+pawl_status pg_node_ask(pawl_store *s, uint64_t id, uint32_t asked, pawl_error *reterr);
+pawl_status pg_bury_over(pawl_store *s, int64_t now_ms, uint32_t *retcount, pawl_error *reterr);
+pawl_status pg_nodes(pawl_store *s, pawl_mem *mem, pawl_node_list *ret, pawl_error *reterr);
 
 static inline bool pg_owns(const struct pg_store *s, uint32_t shard)
 {
