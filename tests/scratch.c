@@ -166,7 +166,7 @@ void scratch_new(struct scratch *ret)
     " pg_tables WHERE schemaname='%s' AND tablename NOT IN('meta','cluster','shard') LOOP"         \
     " EXECUTE 'DELETE FROM '||t;END LOOP;"                                                         \
     "IF to_regclass('%s.lane') IS NOT NULL THEN"                                                   \
-    " UPDATE %s.cluster SET ids_end=1,group_no=0,moves=0,node_no=0;UPDATE %s.shard SET lane=0;"              \
+    " UPDATE %s.cluster SET ids_end=1,group_no=0,moves=0,node_no=0;UPDATE %s.shard SET lane=0;"    \
     "PERFORM setval('%s.epochs',1,false);END IF;END$$"
 
 /* Deleting rows is much faster than making the tables again. */
