@@ -98,7 +98,7 @@ TEST(steps_stay_within_their_budget_of_log_postgres)
     c.no_mail = true;
     expect_about("a step, 32 in a commit", bytes_of_step(&c, 32), 325);
     expect_about("a step alone", bytes_of_step(&c, 1), 569);
-    expect_about("hello, 32 in a commit", bytes_of_hello(&c, 32), 1167);
+    expect_about("hello, 32 in a commit", bytes_of_hello(&c, 32), 1191);
     chains_end(&c);
     remove_server(dir);
 }

@@ -687,6 +687,34 @@ TEST(lanes_that_insert_the_same_wait_for_each_other_in_one_order_postgres)
     bed_end(&b);
 }
 
+/* Whatever the order of the rounds: so two lanes never wait for each other in a circle. */
+TEST(starts_beside_other_lanes_are_inserted_by_their_ids_postgres)
+{
+    static const char *const names[] = {"d", "b", "a", "c"};
+    static struct bed b;
+    pawl_row rows[4];
+    pawl_round rounds[4];
+    bed_make(&b);
+    struct lane l = new_lane(b.schema.url, 1);
+    for (int i = 0; i < 4; i++) {
+        rows[i] = (pawl_row){.uid = l.fence.next_id++,
+                             .id = pawl_s(names[i]),
+                             .orchestration = pawl_s("O"),
+                             .state = PAWL_RUNNING,
+                             .execution = 1,
+                             .created_ms = NOW};
+        rounds[i] = (pawl_round){
+            .uid = rows[i].uid, .execution = 1, .change = PAWL_ROW_INSERT, .row = &rows[i]};
+    }
+    expect(&l, l.store->ops->commit(l.store, &l.fence, rounds, 4, NOW, &l.error), PAWL_OK);
+    char *order =
+        scratch_text("SELECT string_agg(id,'' ORDER BY ctid) FROM %s.instance", b.schema.schema);
+    ck_assert_str_eq(order, "abcd\n");
+    free(order);
+    lane_close(&l);
+    bed_end(&b);
+}
+
 /* ---- Who has what, all at once --------------------------------------------------------------------------- */
 
 struct mover {

@@ -276,6 +276,45 @@ TEST(a_start_and_a_removal_keep_their_order)
     store_end();
 }
 
+/* What is inserted by a later round has no label yet for an earlier one (E7). */
+TEST(a_look_for_the_label_of_what_a_group_makes_keeps_its_order)
+{
+    pawl_row row = {.uid = 30, .id = pawl_s("x"), .execution = 1};
+    pawl_message m = {.id = 20, .instance = pawl_s("x"), .shard = PAWL_SHARD_LOOK};
+    pawl_round start = {.uid = 30, .execution = 1, .change = PAWL_ROW_INSERT, .row = &row};
+    pawl_round gone = {.uid = 31, .execution = 1, .change = PAWL_ROW_REMOVE};
+    pawl_round mail = {.messages = &m, .message_count = 1};
+
+    store_begin();
+    ck_assert(!are_independent(mail, start));
+    ck_assert(!are_independent(mail, gone)); /* it may have this id */
+    m.instance = pawl_s("y");
+    ck_assert(are_independent(mail, start));
+    m.uid = 30;
+    ck_assert(!are_independent(mail, start));
+    m.uid = 31;
+    ck_assert(!are_independent(mail, gone));
+    m.uid = 32;
+    ck_assert(are_independent(mail, gone) && are_independent(mail, start));
+    m = (pawl_message){.id = 20, .instance = pawl_s("x"), .shard = 3}; /* it has its label */
+    ck_assert(are_independent(mail, start) && are_independent(mail, gone));
+    store_end();
+}
+
+TEST(a_round_on_an_instance_of_another_lane_is_hopeless)
+{
+    pawl_row row = {.uid = 30, .id = pawl_s("x"), .shard = 5, .execution = 1};
+    pawl_round r = {.uid = 30, .execution = 1, .change = PAWL_ROW_INSERT, .row = &row};
+
+    store_begin();
+    ck_assert(!round_is_hopeless(&store, &r));
+    store.fence.shards = ~(UINT64_C(1) << 5);
+    ck_assert(round_is_hopeless(&store, &r) && round_is_elsewhere(&store, &r));
+    row.shard = 4;
+    ck_assert(!round_is_hopeless(&store, &r));
+    store_end();
+}
+
 TEST(work_without_an_event_that_a_head_has_is_hopeless)
 {
     const pawl_work work = {.id = 20};

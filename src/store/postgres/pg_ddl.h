@@ -160,7 +160,8 @@
     "about bytea NOT NULL,lease_until_ms bigint NOT NULL,asked bigint NOT NULL)"                   \
     " WITH (fillfactor=50," PG_BUSY_TABLE ");\n"                                                   \
     "CREATE TABLE @.shard(shard smallint PRIMARY KEY,lane bigint NOT NULL);\n"                     \
-    "INSERT INTO @.shard SELECT n,0 FROM generate_series(0,63) n;\n"                               \
+    "INSERT INTO @.shard SELECT n,(SELECT count(*) FROM @.lane WHERE life>0)"                      \
+    " FROM generate_series(0,63) n;\n"                                                             \
     "CREATE INDEX shard_lane ON @.shard(lane);\n"                                                  \
     "ALTER TABLE @.lane ADD COLUMN node bigint NOT NULL DEFAULT 0,"                                \
     "ADD COLUMN first_id bigint NOT NULL DEFAULT 0,ADD COLUMN end_id bigint NOT NULL DEFAULT 0;\n" \

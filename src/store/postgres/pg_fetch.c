@@ -227,13 +227,15 @@ static void ask_page(struct mail_fetch *f)
     (void)link_send(&s->writer, ST_PG_MAIL_PAGE, &s->params); /* link_reap tells */
 }
 
-/* One round trip: more of every shard that has no rows left. */
+/* One round trip: more of every shard that has no rows left; then most are in few of them. */
 static pawl_status look_once(struct mail_fetch *f, bool first, pawl_error *reterr)
 {
     struct link_report report;
 
     f->asked_back = first && f->s->free_messages.count > 0;
     f->asked_count = 0;
+    if (!first)
+        f->chunk = f->chunk < f->limit / 2 ? f->chunk * 2 : f->limit;
     for (size_t i = 0; i < f->count; i++)
         if (is_dry(&f->shards[i]))
             f->asked[f->asked_count++] = i;

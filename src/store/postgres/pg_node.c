@@ -2,9 +2,9 @@
 /*
  * store/postgres/pg_node.c -- nodes: processes with lanes, each with a lease.
  *
- * A node that lives has a row in `node`.  A beat updates that row; the caller that ends a node
- * deletes it, and by that waits for a beat under way and compares its lease then (E21).  The lanes of
- * nodes that are gone end in the same transaction (pg_burial.h).
+ * A node that lives has a row in `node`.  A beat updates that row.  A burial deletes it: that waits
+ * for a beat under way and compares the lease then (E21).  The lanes of nodes that are gone end in
+ * the same transaction (pg_burial.h).
  *
  * Times are the server's, read when a statement runs: now_ms of the caller is not used (N10 of the
  * design: now() would be old behind a lock).

@@ -288,21 +288,35 @@ static void examine_sizes(struct examination *x)
     pq.clear(r);
 }
 
+enum { OWNER_EPOCH, OWNER_LIFE, OWNER_NAME, OWNER_UP, OWNER_SINCE, OWNER_SHARDS };
+
+/* A lane: alone it has all shards. */
+static void say_owner(struct examination *x, const PGresult *r, int row)
+{
+    const char *shards = pq.getvalue(r, row, OWNER_SHARDS);
+    bool up = pq.getvalue(r, row, OWNER_UP)[0] == 't', all = strtol(shards, NULL, 10) == 64;
+
+    say(x, "owner", PAWL_VERDICT_OK, "epoch %s, life %s: %s since %s%s%s%s; %s",
+        pq.getvalue(r, row, OWNER_EPOCH), pq.getvalue(r, row, OWNER_LIFE),
+        pq.getvalue(r, row, OWNER_NAME), pq.getvalue(r, row, OWNER_SINCE), all ? "" : ", ",
+        all ? "" : shards, all ? "" : " of 64 shards",
+        up ? "it is connected" : "it is not connected");
+}
+
 static void examine_owner(struct examination *x)
 {
     PGresult *r = look(
         x,
         "SELECT epoch,life,owner,a.pid IS NOT NULL,to_char(to_timestamp(taken_ms/1000.0)"
-        " AT TIME ZONE 'UTC','YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM @.lane l"
+        " AT TIME ZONE 'UTC','YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
+        "(SELECT count(*) FROM @.shard s WHERE s.lane=l.lane) FROM @.lane l"
         " LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid=l.pid AND a.datname=current_database()"
-        " WHERE lane=1");
+        " WHERE epoch>0 AND life>0 ORDER BY epoch");
 
-    if (r && pq.ntuples(r) == 1 && strcmp(cell(r, 0), "0") == 0)
-        say(x, "owner", PAWL_VERDICT_OK, "no process has had the store yet");
-    else if (r && pq.ntuples(r) == 1)
-        say(x, "owner", PAWL_VERDICT_OK, "epoch %s, life %s: %s since %s; %s", cell(r, 0),
-            cell(r, 1), cell(r, 2), cell(r, 4),
-            cell(r, 3)[0] == 't' ? "it is connected" : "it is not connected");
+    for (int i = 0; r && i < pq.ntuples(r); i++)
+        say_owner(x, r, i);
+    if (r && !pq.ntuples(r))
+        say(x, "owner", PAWL_VERDICT_OK, "no process has the store");
     pq.clear(r);
 }
 
